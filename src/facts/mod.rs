@@ -1,0 +1,220 @@
+//! What the batch headers of a partition say: who wrote which offsets, in which order, in which
+//! transaction, and what is missing.
+//!
+//! Goes in: a [`PartitionContext`] (what lies beside the log) and, in offset order, one
+//! [`BatchFact`] a batch. Comes out: [`PartitionFacts`]. Nothing is decompressed and no file is
+//! known here; the fold keeps state per producer, not per batch.
+
+use crate::finding::{Gap, Outcome, ProtectionMode};
+use crate::format::BatchHeader;
+use crate::format::control::ControlRecord;
+use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
+
+/// What lies beside a log and is known before its batches are read.
+#[derive(Clone, Debug, Default)]
+pub struct PartitionContext {
+    /// The topic's name.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+    /// Whether the name begins with `__`: no sequence judgement there.
+    pub internal: bool,
+    /// Where the readable log begins: checkpoint, first leader epoch, first segment.
+    pub log_start_offset: Offset,
+    /// What says so.
+    pub log_start_source: LogStartSource,
+    /// The checkpointed high watermark.
+    pub high_watermark: Option<Offset>,
+    /// The first offset that the cleaner has not reached, from its checkpoint.
+    pub cleaned_up_to: Option<Offset>,
+    /// The checkpointed leader epochs with their start offsets.
+    pub leader_epochs: Vec<(LeaderEpoch, Offset)>,
+    /// The producer snapshots, by number.
+    pub snapshots: Vec<Snapshot>,
+    /// Whether the log directory has a clean-shutdown marker; `None` when it was not given.
+    pub clean_shutdown: Option<bool>,
+    /// Base offsets of the segments that are read, ascending.
+    pub segment_bases: Vec<Offset>,
+    /// `cleanup.policy` of the topic, when `__cluster_metadata` or an option tells it.
+    pub compacted: Option<bool>,
+    /// `producer.id.expiration.ms`, when `__cluster_metadata` or an option tells it.
+    pub expiration_ms: Option<i64>,
+}
+
+/// What says where the readable log begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogStartSource {
+    /// The base offset of the first segment.
+    #[default]
+    FirstSegment,
+    /// `log-start-offset-checkpoint`.
+    Checkpoint,
+    /// The first line of `leader-epoch-checkpoint`.
+    LeaderEpochs,
+}
+
+/// A producer snapshot file.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The file's name.
+    pub file: String,
+    /// It covers every batch below this offset.
+    pub offset: Offset,
+    /// Its entries, or why it cannot be read.
+    pub entries: Result<Vec<SnapshotEntry>, String>,
+}
+
+/// What a broker remembered of one producer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotEntry {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// Its epoch; can come from a marker.
+    pub producer_epoch: Option<ProducerEpoch>,
+    /// The last sequence of its last batch in this epoch.
+    pub last_sequence: Option<Sequence>,
+    /// The last offset of that batch.
+    pub last_offset: Option<Offset>,
+    /// Last offset minus first offset of that batch.
+    pub offset_delta: i32,
+    /// The time that counts for expiry.
+    pub timestamp: i64,
+    /// Of its last marker.
+    pub coordinator_epoch: Option<i32>,
+    /// The first offset of its open transaction.
+    pub current_txn_first_offset: Option<Offset>,
+}
+
+/// One batch, as the batch lane sees it.
+#[derive(Clone, Debug)]
+pub struct BatchFact {
+    /// Its header.
+    pub header: BatchHeader,
+    /// Which of [`PartitionContext::segment_bases`] it is in.
+    pub segment: usize,
+    /// Where it begins in the segment.
+    pub position: FilePosition,
+    /// The marker, when it is a control batch that has one and can be read.
+    pub control: Option<ControlRecord>,
+}
+
+/// All that one epoch of one producer wrote to one partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpochSpan {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// Its epoch; `None` where a client wrote −1 beside a producer id.
+    pub producer_epoch: Option<ProducerEpoch>,
+    /// Whether its batches were transactional.
+    pub transactional: bool,
+    /// Base offset of its first batch.
+    pub first_offset: Offset,
+    /// Last offset of its last batch.
+    pub last_offset: Offset,
+    /// Base sequence of its first batch.
+    pub first_sequence: Option<Sequence>,
+    /// Last sequence of its last batch.
+    pub last_sequence: Option<Sequence>,
+    /// Its batches.
+    pub batches: u64,
+    /// Its records, as they are now.
+    pub records: u64,
+    /// The smallest max timestamp of its batches.
+    pub first_timestamp: Option<i64>,
+    /// The largest max timestamp of its batches.
+    pub last_timestamp: Option<i64>,
+}
+
+/// One transaction in this partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionSpan {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// The epoch of its data.
+    pub producer_epoch: Option<ProducerEpoch>,
+    /// Base offset of its first batch.
+    pub first_offset: Offset,
+    /// Last offset of its data; `None` when only a snapshot knows of it.
+    pub last_offset: Option<Offset>,
+    /// The offset of its marker.
+    pub marker_offset: Option<Offset>,
+    /// The epoch of its marker.
+    pub marker_epoch: Option<ProducerEpoch>,
+    /// How it ended here.
+    pub outcome: Outcome,
+}
+
+/// Offsets, both ends included, whose records a transaction withholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithheldRange {
+    /// The first offset.
+    pub first_offset: Offset,
+    /// The last offset.
+    pub last_offset: Offset,
+    /// [`Outcome::Aborted`] or [`Outcome::Open`].
+    pub outcome: Outcome,
+}
+
+/// Consecutive batches of one protection mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProtectionStretch {
+    /// The mode.
+    pub mode: ProtectionMode,
+    /// The first offset.
+    pub first_offset: Offset,
+    /// The last offset.
+    pub last_offset: Offset,
+    /// Records in it.
+    pub records: u64,
+    /// The smallest time of its batches.
+    pub first_timestamp: Option<i64>,
+    /// The largest time of its batches.
+    pub last_timestamp: Option<i64>,
+}
+
+/// Records by protection mode; control batches do not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Protection {
+    /// A producer id, no transaction.
+    pub idempotent_records: u64,
+    /// A producer id and a transaction.
+    pub transactional_records: u64,
+    /// No producer id.
+    pub unprotected_records: u64,
+    /// Formats 0 and 1.
+    pub legacy_records: u64,
+    /// In offset order.
+    pub stretches: Vec<ProtectionStretch>,
+}
+
+/// What the batch lane found in one partition.
+#[derive(Clone, Debug, Default)]
+pub struct PartitionFacts {
+    /// Batches, control batches among them.
+    pub batches: u64,
+    /// Records that are not control records.
+    pub records: u64,
+    /// Control batches.
+    pub control_batches: u64,
+    /// The offset behind the last batch, or the log start of an empty log.
+    pub log_end_offset: Offset,
+    /// Where read_committed consumers stop: the first offset of the earliest open transaction, or
+    /// the log end.
+    pub last_stable_offset: Offset,
+    /// Leader epochs of the batches, with the offset at which each begins.
+    pub leader_epochs: Vec<(LeaderEpoch, Offset)>,
+    /// The smallest time of a record batch.
+    pub first_timestamp: Option<i64>,
+    /// The largest time of a record batch.
+    pub last_timestamp: Option<i64>,
+    /// Producers and epochs in order of their first offset.
+    pub epochs: Vec<EpochSpan>,
+    /// Transactions in order of their first offset.
+    pub transactions: Vec<TransactionSpan>,
+    /// What aborted and open transactions withhold, in offset order, merged where they touch.
+    pub withheld: Vec<WithheldRange>,
+    /// Records by protection mode.
+    pub protection: Protection,
+    /// Sequences that are missing, in offset order.
+    pub gaps: Vec<Gap>,
+}

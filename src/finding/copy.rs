@@ -1,0 +1,180 @@
+//! One stored copy of a business event, and the group of copies that share a business key.
+
+use super::rfc3339;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How equal a surplus copy and its predecessor are, strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Level {
+    /// The same wire batch.
+    E1,
+    /// The same record set under another producer identity.
+    E2,
+    /// The same record with the same client time.
+    E3,
+    /// The same content at another time.
+    E4,
+    /// The same business key; volatile fields differ.
+    E5,
+}
+
+/// What a read_committed consumer makes of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Visibility {
+    /// Not part of a transaction.
+    NonTransactional,
+    /// Its transaction was committed.
+    Committed,
+    /// Its transaction was aborted.
+    Aborted,
+    /// Its transaction has no end.
+    Open,
+}
+
+impl Visibility {
+    /// Whether consumers in both isolation levels may see the record (below the last stable offset).
+    #[must_use]
+    pub const fn counts_when_committed(self) -> bool {
+        matches!(self, Self::NonTransactional | Self::Committed)
+    }
+}
+
+/// Where a record stands among all that was given.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    /// The topic's name.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+    /// The record's offset.
+    pub offset: i64,
+}
+
+/// One stored copy, with all that is needed to check it with Kafka's own dump tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Copy {
+    /// The topic's name.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+    /// The partition directory.
+    pub directory: String,
+    /// The broker, where `meta.properties` tells it.
+    pub broker_id: Option<i32>,
+    /// The segment file's name.
+    pub segment: String,
+    /// Where its batch begins in the segment.
+    pub position: u64,
+    /// The record's offset.
+    pub offset: i64,
+    /// The record's time as a consumer sees it.
+    pub timestamp: Option<i64>,
+    /// The same as RFC 3339.
+    pub time: Option<String>,
+    /// `CreateTime`, `LogAppendTime` or `NoTimestampType`.
+    pub timestamp_type: String,
+    /// As on disk: −1 without idempotence.
+    pub producer_id: i64,
+    /// `null` beside a producer id below 0.
+    pub producer_epoch: Option<i16>,
+    /// `null` beside a producer id below 0.
+    pub sequence: Option<i32>,
+    /// The producer session, such as `1000#1`.
+    pub session: Option<String>,
+    /// The leader under which it was appended.
+    pub partition_leader_epoch: Option<i32>,
+    /// The base offset of its batch.
+    pub batch_base_offset: i64,
+    /// The stored checksum of its batch.
+    pub crc: u32,
+    /// What its transaction makes of it.
+    pub visibility: Visibility,
+    /// The earlier copy that this one repeats; `null` for the first.
+    pub repeats: Option<Place>,
+    /// How equal the two are.
+    pub level: Option<Level>,
+    /// The value as text, only when values were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<BusinessKey>,
+}
+
+impl Copy {
+    /// Sets the time in both forms.
+    #[must_use]
+    pub fn at_time(mut self, millis: Option<i64>) -> Self {
+        self.timestamp = millis;
+        self.time = millis.and_then(rfc3339);
+        self
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place { topic: self.topic.clone(), partition: self.partition, offset: self.offset }
+    }
+}
+
+/// One business key, with the copies that one finding explains.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Group {
+    /// The identity that the copies share.
+    pub business_key: BusinessKey,
+    /// The earlier copy first, then the surplus copies.
+    pub copies: Vec<Copy>,
+}
+
+/// The identity of an event, in the form that the report may show.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum BusinessKey {
+    /// Printable UTF-8.
+    Text {
+        /// The key itself.
+        text: String,
+    },
+    /// Any other bytes.
+    Base64 {
+        /// The key in base 64.
+        base64: String,
+    },
+    /// Several keys joined by `+`.
+    Parts {
+        /// One part a key.
+        parts: Vec<KeyPart>,
+    },
+    /// The identity is the content: a digest stands for it.
+    Digest {
+        /// 128 bits in hexadecimal.
+        digest: String,
+    },
+    /// `--redact keys`: equal keys have equal hashes within the report.
+    KeyedHash {
+        /// 128 bits in hexadecimal.
+        keyed_hash: String,
+    },
+}
+
+/// One part of a joined key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyPart {
+    /// Which key, as `--key` spells it.
+    pub key: String,
+    /// Printable UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Any other bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base64: Option<String>,
+    /// True where the part is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null: Option<bool>,
+    /// Under `--redact keys`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keyed_hash: Option<String>,
+}

@@ -1,0 +1,180 @@
+//! Evidence beside copies: gaps, transactions, stretches, snapshot and replica differences.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why sequences are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapReason {
+    /// The head of the log was removed.
+    Retention,
+    /// DeleteRecords moved the log start.
+    LogStartMoved,
+    /// The cleaner removed superseded records.
+    Compaction,
+    /// The producer went to a new epoch and began again.
+    EpochChange,
+    /// The broker had forgotten the producer by age, so it accepted any sequence.
+    ExpiredProducerState,
+    /// The broker had lost the producer, so it accepted any sequence.
+    LostProducerState,
+    /// The first batch of the producer here begins above 0, and nothing was deleted.
+    FirstAppend,
+    /// A segment file is missing.
+    MissingSegment,
+    /// Bytes that cannot be read; the coverage names them.
+    Damage,
+    /// Nothing innocent explains it.
+    Unexplained,
+}
+
+/// Sequences of one producer that are missing in one partition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Gap {
+    /// The topic's name.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+    /// The producer.
+    pub producer_id: i64,
+    /// Its epoch behind the gap.
+    pub producer_epoch: Option<i16>,
+    /// The first missing sequence; 0 where the producer or its epoch begins.
+    pub expected: i32,
+    /// The sequence of the batch behind the gap.
+    pub found: i32,
+    /// The base offset of the batch behind the gap.
+    pub at_offset: i64,
+    /// How many are missing, modulo 2³¹.
+    pub missing: u32,
+    /// Why.
+    pub reason: GapReason,
+}
+
+/// How a transaction ended in one partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// A commit marker.
+    Committed,
+    /// An abort marker.
+    Aborted,
+    /// No marker.
+    Open,
+}
+
+/// One transaction in one partition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Transaction {
+    /// From `__transaction_state`, when that was given.
+    pub transactional_id: Option<String>,
+    /// The producer.
+    pub producer_id: i64,
+    /// The epoch of its data.
+    pub producer_epoch: Option<i16>,
+    /// The topic's name.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+    /// The first offset of its data.
+    pub first_offset: i64,
+    /// The last offset of its data; `null` when only a snapshot knows of it.
+    pub last_offset: Option<i64>,
+    /// The offset of its marker.
+    pub marker_offset: Option<i64>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Whether retries could be recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProtectionMode {
+    /// A producer id, no transaction.
+    Idempotent,
+    /// A producer id and a transaction.
+    Transactional,
+    /// No producer id.
+    None,
+    /// Format 0 or 1, which cannot carry a producer id.
+    Legacy,
+}
+
+/// Consecutive records of one partition that share a protection mode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stretch {
+    /// The topic's name; absent inside a partition of the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    /// The partition's number; absent inside a partition of the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i32>,
+    /// The mode.
+    pub mode: ProtectionMode,
+    /// The first offset.
+    pub first_offset: i64,
+    /// The last offset.
+    pub last_offset: i64,
+    /// Records in it.
+    pub records: u64,
+    /// The smallest time in it.
+    pub first_timestamp: Option<i64>,
+    /// The same as RFC 3339.
+    pub first_time: Option<String>,
+    /// The largest time in it.
+    pub last_timestamp: Option<i64>,
+    /// The same as RFC 3339.
+    pub last_time: Option<String>,
+}
+
+/// Where a producer snapshot and the log disagree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotDifference {
+    /// The snapshot file.
+    pub file: String,
+    /// What differs.
+    pub what: String,
+    /// The producer, when the difference is about one.
+    pub producer_id: Option<i64>,
+    /// What the snapshot says.
+    pub snapshot: Option<String>,
+    /// What the log says.
+    pub log: Option<String>,
+}
+
+/// A keyed record in a partition that the partitioner would not choose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MisroutedRecord {
+    /// The topic's name.
+    pub topic: String,
+    /// The partition in which it is.
+    pub partition: i32,
+    /// Its offset.
+    pub offset: i64,
+    /// The partition in which it should be.
+    pub expected_partition: i32,
+}
+
+/// A stretch in which replicas differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DivergentRange {
+    /// The topic's name.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+    /// The directories that differ.
+    pub directories: Vec<String>,
+    /// The first offset.
+    pub first_offset: i64,
+    /// The last offset.
+    pub last_offset: i64,
+    /// How they differ.
+    pub what: String,
+}

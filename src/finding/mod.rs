@@ -1,0 +1,197 @@
+//! What the judgement says: findings, and the copies, gaps and transactions that prove them.
+//!
+//! These are plain values in the shape of the JSON report (names are camelCase and spelled as
+//! Kafka's dump tool spells them). The judgement makes them, the report prints them; neither needs
+//! the other. Unknown is `null`, never −1, except for a producer id, which is given as on disk.
+
+mod code;
+mod copy;
+mod evidence;
+
+pub use code::{Code, Severity};
+pub use copy::{BusinessKey, Copy, Group, KeyPart, Level, Place, Visibility};
+pub use evidence::{
+    DivergentRange, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference, Stretch,
+    Transaction,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How sure a verdict is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// The files allow it; others explain it as well.
+    Possible,
+    /// The best explanation of what the files show.
+    Likely,
+    /// No rival explanation survives its test.
+    Certain,
+}
+
+/// One finding: a mechanism that the files show, with its evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Equal for two runs over the same files, and for a later run over the grown log.
+    pub id: String,
+    /// The mechanism.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// How sure it is that this is the mechanism.
+    pub confidence: Confidence,
+    /// One line.
+    pub title: String,
+    /// The topics concerned, sorted.
+    pub topics: Vec<String>,
+    /// The partitions concerned, sorted.
+    pub partitions: Vec<TopicPartition>,
+    /// How much of it there is; counts hold all, also what `groups` omits.
+    pub counts: Counts,
+    /// From when to when the surplus copies, or the stretch, were written.
+    pub window: Option<Window>,
+    /// The weakest level among the surplus copies.
+    pub level: Option<Level>,
+    /// What probably led to it.
+    pub cause: Option<Cause>,
+    /// The facts that it rests on, one a line.
+    pub facts: Vec<String>,
+    /// The rival explanations that were tested.
+    pub alternatives: Vec<Alternative>,
+    /// What would settle what the files cannot.
+    pub would_settle: Vec<String>,
+    /// What to do, at most three lines.
+    pub advice: Vec<String>,
+    /// Examples: one business key each.
+    pub groups: Vec<Group>,
+    /// How many groups are not listed.
+    pub groups_omitted: u64,
+    /// Sequences that are missing (`sequence-gap…`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<Gap>,
+    /// How many gaps are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gaps_omitted: u64,
+    /// Transactions (`transaction-…`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transactions: Vec<Transaction>,
+    /// Stretches of one protection mode (`idempotence-…`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stretches: Vec<Stretch>,
+    /// How many stretches are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stretches_omitted: u64,
+    /// Where snapshots and the log disagree (`snapshot-mismatch`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snapshots: Vec<SnapshotDifference>,
+    /// Records in a partition that the partitioner would not choose (`misrouted-key`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub records: Vec<MisroutedRecord>,
+    /// The partitioner that the other keys follow (`misrouted-key`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitioner: Option<String>,
+    /// Stretches in which replicas differ (`replica-divergence`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<DivergentRange>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A partition by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TopicPartition {
+    /// The topic's name.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+}
+
+/// How much a finding is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Business keys.
+    pub groups: u64,
+    /// Copies after the first of each group.
+    pub surplus_records: u64,
+    /// The same among the copies that a read_committed consumer sees.
+    pub surplus_committed: u64,
+}
+
+/// From when to when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Window {
+    /// Milliseconds since 1970.
+    pub first_timestamp: Option<i64>,
+    /// The same as RFC 3339.
+    pub first_time: Option<String>,
+    /// Milliseconds since 1970.
+    pub last_timestamp: Option<i64>,
+    /// The same as RFC 3339.
+    pub last_time: Option<String>,
+}
+
+impl Window {
+    /// The window between two times.
+    #[must_use]
+    pub fn new(first: Option<i64>, last: Option<i64>) -> Self {
+        Self {
+            first_timestamp: first,
+            first_time: first.and_then(rfc3339),
+            last_timestamp: last,
+            last_time: last.and_then(rfc3339),
+        }
+    }
+}
+
+/// What probably led to the mechanism, with a confidence of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// A phrase without a full stop.
+    pub text: String,
+    /// How sure the cause is; the mechanism may be surer.
+    pub confidence: Confidence,
+}
+
+/// A rival explanation, and what its test said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Alternative {
+    /// The rival's code, or a word for an innocent explanation.
+    pub code: String,
+    /// Whether it survives.
+    pub kept: bool,
+    /// Why it was kept or dropped.
+    pub why: String,
+}
+
+/// RFC 3339 UTC with milliseconds; `None` where the number is no plausible time.
+#[must_use]
+pub fn rfc3339(millis: i64) -> Option<String> {
+    if millis < 0 {
+        return None;
+    }
+    let time = jiff::Timestamp::from_millisecond(millis).ok()?;
+    Some(format!("{time:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_milliseconds_and_end_in_z() {
+        assert_eq!(rfc3339(1_700_000_000_005).as_deref(), Some("2023-11-14T22:13:20.005Z"));
+        assert_eq!(rfc3339(0).as_deref(), Some("1970-01-01T00:00:00.000Z"));
+        assert_eq!(rfc3339(-1), None);
+        assert_eq!(rfc3339(i64::MAX), None);
+    }
+}

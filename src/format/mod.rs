@@ -1,0 +1,31 @@
+//! What the bytes of a broker's files mean.
+//!
+//! Goes in: bytes, through [`ByteSource`]. Comes out: batches, records, snapshot entries,
+//! checkpoint lines, and a [`Damage`] note for every byte that is none of these.
+//!
+//! This layer knows nothing of duplicates, opens no file, reads no clock. Lengths and counts in a
+//! file are claims: nothing is allocated on their word, every loop moves forward, and no input
+//! makes it panic (`indexing_slicing`, `arithmetic_side_effects` and `as_conversions` are denied
+//! here).
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::as_conversions)
+)]
+
+pub mod compression;
+pub mod control;
+pub mod cursor;
+pub mod damage;
+pub mod record;
+pub mod record_batch;
+pub mod segment;
+pub mod source;
+pub mod varint;
+
+pub use compression::{Codec, Decompressor};
+pub use cursor::{Cursor, FormatError};
+pub use damage::{Damage, DamageKind};
+pub use record::{Record, RecordHeader};
+pub use record_batch::{Batch, BatchHeader, TimestampType};
+pub use segment::{SegmentItem, SegmentScanner};
+pub use source::ByteSource;

@@ -1,0 +1,181 @@
+//! The records of a magic-2 batch, after decompression.
+//!
+//! ```text
+//!  field            type
+//!  length           varint    bytes after this field
+//!  attributes       INT8      unused
+//!  timestampDelta   varlong   from the batch's baseTimestamp
+//!  offsetDelta      varint    from the batch's baseOffset
+//!  keyLength, key   varint    negative = null
+//!  valueLength, …   varint    negative = null, a tombstone
+//!  headersCount     varint
+//!  headers          key length varint, UTF-8 key, value length varint (negative = null), value
+//! ```
+//!
+//! Source: `DefaultRecord` in Kafka's `clients` module.
+//!
+//! A record must take exactly the bytes that its length declares, and behind the last record that
+//! the batch counts nothing may be left. A count of 0 means that the area is not looked at.
+
+use super::cursor::{Cursor, FormatError};
+use super::record_batch::{BatchHeader, TimestampType};
+use crate::units::{Offset, Sequence};
+
+/// One record, borrowing from the decompressed batch.
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
+    /// Its number in the partition.
+    pub offset: Offset,
+    /// The time that a consumer sees: the client's, or the append time where the topic says so.
+    pub timestamp: i64,
+    /// The client's own time, also on a LogAppendTime topic; −1 where there is none.
+    pub client_timestamp: i64,
+    /// Its sequence, when the batch has one.
+    pub sequence: Option<Sequence>,
+    /// Null and empty are different keys.
+    pub key: Option<&'a [u8]>,
+    /// Null is a tombstone.
+    pub value: Option<&'a [u8]>,
+    /// The headers as stored; names may repeat.
+    pub headers: Headers<'a>,
+}
+
+/// One header of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordHeader<'a> {
+    /// The name as stored; UTF-8 by convention.
+    pub key: &'a [u8],
+    /// The value; may be null.
+    pub value: Option<&'a [u8]>,
+}
+
+/// The headers of a record as they are stored, checked when the record was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headers<'a> {
+    count: u32,
+    bytes: &'a [u8],
+}
+
+impl<'a> Headers<'a> {
+    /// How many there are.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The bytes of all headers as stored: equal bytes, equal headers.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The headers in their order.
+    pub fn iter(&self) -> impl Iterator<Item = RecordHeader<'a>> + use<'a> {
+        let mut cursor = Cursor::new(self.bytes);
+        (0..self.count).map_while(move |_| read_header(&mut cursor).ok())
+    }
+}
+
+/// Walks over the records of a decompressed magic-2 record area.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    cursor: Cursor<'a>,
+    left: u32,
+    base_offset: Offset,
+    base_timestamp: i64,
+    append_time: Option<i64>,
+    base_sequence: Option<Sequence>,
+}
+
+impl<'a> Records<'a> {
+    /// The records of `area`, which is the record area of the batch with this header.
+    #[must_use]
+    pub fn new(header: &BatchHeader, area: &'a [u8]) -> Self {
+        Self {
+            cursor: Cursor::new(area),
+            left: header.records_count.unwrap_or(0),
+            base_offset: header.base_offset,
+            base_timestamp: header.base_timestamp,
+            append_time: (header.timestamp_type() == TimestampType::LogAppendTime)
+                .then_some(header.max_timestamp),
+            base_sequence: header.base_sequence,
+        }
+    }
+
+    /// The next record, or `None` behind the last one.
+    ///
+    /// # Errors
+    /// [`FormatError`] when the area does not hold what the batch declares; the walk ends there.
+    pub fn next_record(&mut self) -> Result<Option<Record<'a>>, FormatError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let record = self.read().inspect_err(|_| self.left = 0)?;
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 && self.cursor.left() != 0 {
+            return Err(self.cursor.invalid(
+                "records",
+                format!("{} bytes are left behind the last record", self.cursor.left()),
+            ));
+        }
+        Ok(Some(record))
+    }
+
+    fn read(&mut self) -> Result<Record<'a>, FormatError> {
+        let length = self.cursor.varint("record length")?;
+        let Ok(length) = usize::try_from(length) else {
+            return Err(self.cursor.invalid("record length", format!("{length} is negative")));
+        };
+        let mut body = Cursor::new(self.cursor.bytes("record", length)?);
+        body.int8("record attributes")?;
+        let timestamp_delta = body.varlong("timestampDelta")?;
+        let offset_delta = body.varint("offsetDelta")?;
+        let key = read_nullable(&mut body, "key")?;
+        let value = read_nullable(&mut body, "value")?;
+        let headers = read_headers(&mut body)?;
+        if body.left() != 0 {
+            return Err(body.invalid("record", format!("{} bytes are left behind its headers", body.left())));
+        }
+        let client_timestamp = self.base_timestamp.wrapping_add(timestamp_delta);
+        Ok(Record {
+            offset: self.base_offset.plus(i64::from(offset_delta)),
+            timestamp: self.append_time.unwrap_or(client_timestamp),
+            client_timestamp,
+            sequence: self.base_sequence.map(|base| base.advance(offset_delta.cast_unsigned())),
+            key,
+            value,
+            headers,
+        })
+    }
+}
+
+fn read_nullable<'a>(body: &mut Cursor<'a>, field: &'static str) -> Result<Option<&'a [u8]>, FormatError> {
+    match usize::try_from(body.varint(field)?) {
+        Ok(length) => body.bytes(field, length).map(Some),
+        Err(_) => Ok(None),
+    }
+}
+
+fn read_headers<'a>(body: &mut Cursor<'a>) -> Result<Headers<'a>, FormatError> {
+    let count = body.varint("headersCount")?;
+    let Ok(count) = u32::try_from(count) else {
+        return Err(body.invalid("headersCount", format!("{count} is negative")));
+    };
+    let start = body.clone();
+    for _ in 0..count {
+        read_header(body)?;
+    }
+    let length = body.at().saturating_sub(start.at());
+    let bytes = start.rest().get(..length).unwrap_or_default();
+    Ok(Headers { count, bytes })
+}
+
+fn read_header<'a>(cursor: &mut Cursor<'a>) -> Result<RecordHeader<'a>, FormatError> {
+    let length = cursor.varint("header key length")?;
+    let Ok(length) = usize::try_from(length) else {
+        return Err(cursor.invalid("header key length", format!("{length} is negative")));
+    };
+    let key = cursor.bytes("header key", length)?;
+    let value = read_nullable(cursor, "header value")?;
+    Ok(RecordHeader { key, value })
+}

@@ -1,0 +1,316 @@
+//! The 61-byte header that starts every magic-2 record batch, and the batch around it.
+//!
+//! ```text
+//!  at  field                  type    in CRC
+//!   0  baseOffset             INT64   no
+//!   8  batchLength            INT32   no     bytes after this field
+//!  12  partitionLeaderEpoch   INT32   no
+//!  16  magic                  INT8    no
+//!  17  crc                    UINT32  no     CRC-32C over everything behind it
+//!  21  attributes             INT16   yes
+//!  23  lastOffsetDelta        INT32   yes
+//!  27  baseTimestamp          INT64   yes    or the delete horizon (attribute bit 6)
+//!  35  maxTimestamp           INT64   yes
+//!  43  producerId             INT64   yes
+//!  51  producerEpoch          INT16   yes
+//!  53  baseSequence           INT32   yes
+//!  57  recordsCount           INT32   yes    records that survived compaction
+//!  61  records                        yes
+//! ```
+//!
+//! Source: `DefaultRecordBatch` in Kafka's `clients` module; KIP-98; KAFKA-8522 for bit 6.
+//!
+//! Compaction removes records but keeps `baseOffset`, `lastOffsetDelta` and `baseSequence`. So the
+//! last sequence of a batch is `baseSequence + lastOffsetDelta`, never
+//! `baseSequence + recordsCount − 1`.
+//!
+//! This module reads headers. It does not decompress, does not decide whether a sequence is
+//! plausible, and does not judge a checksum: the
+//! scan compares the stored value with [`Batch::compute_crc`].
+
+use super::compression::Codec;
+use super::cursor::{Cursor, FormatError};
+use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, Timestamp};
+
+/// Bytes before the record area of a magic-2 batch.
+pub const HEADER_LENGTH: usize = 61;
+/// `baseOffset` and `batchLength`, which the length does not count.
+pub const LOG_OVERHEAD: usize = 12;
+/// The smallest length that a magic-2 batch can declare: its header without the overhead.
+pub const MIN_BATCH_LENGTH: i32 = 49;
+
+/// Whose clock the times of a batch come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimestampType {
+    /// Format 0 has no times.
+    None,
+    /// The client's.
+    CreateTime,
+    /// The leader's, at append.
+    LogAppendTime,
+}
+
+impl TimestampType {
+    /// The name in Kafka's dump tool.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "NoTimestampType",
+            Self::CreateTime => "CreateTime",
+            Self::LogAppendTime => "LogAppendTime",
+        }
+    }
+}
+
+/// What the header of a batch says, of any format.
+///
+/// An uncompressed message of format 0 or 1 is a batch of one record. For a compressed wrapper of
+/// these formats the header holds the last offset only: `base_offset` is then equal to
+/// [`BatchHeader::last_offset`] and `records_count` is unknown until it is decompressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchHeader {
+    /// The offset of the first record of the batch as it was produced.
+    pub base_offset: Offset,
+    /// 0, 1 or 2.
+    pub magic: i8,
+    /// `None` for −1 and for formats 0 and 1.
+    pub partition_leader_epoch: Option<LeaderEpoch>,
+    /// The stored checksum.
+    pub crc: u32,
+    /// The attributes as stored.
+    pub attributes: i16,
+    /// Last offset minus base offset of the batch as it was produced.
+    pub last_offset_delta: i32,
+    /// Base of the record times; or the delete horizon when bit 6 is set.
+    pub base_timestamp: i64,
+    /// The largest time, or the time of the append.
+    pub max_timestamp: i64,
+    /// −1 stays −1; formats 0 and 1 have −1.
+    pub producer_id: ProducerId,
+    /// `None` for a negative epoch.
+    pub producer_epoch: Option<ProducerEpoch>,
+    /// `None` for a negative sequence.
+    pub base_sequence: Option<Sequence>,
+    /// Records that are in the batch now; `None` for a compressed wrapper of format 0 or 1.
+    pub records_count: Option<u32>,
+}
+
+impl BatchHeader {
+    /// Reads a magic-2 header from the first 61 bytes of a batch.
+    ///
+    /// # Errors
+    /// [`FormatError`] when bytes are missing, or when a count or a delta is negative.
+    pub fn read(bytes: &[u8]) -> Result<(Self, i32), FormatError> {
+        let mut cursor = Cursor::new(bytes);
+        let base_offset = Offset(cursor.int64("baseOffset")?);
+        let batch_length = cursor.int32("batchLength")?;
+        let leader_epoch = cursor.int32("partitionLeaderEpoch")?;
+        let magic = cursor.int8("magic")?;
+        let crc = cursor.uint32("crc")?;
+        let attributes = cursor.int16("attributes")?;
+        let last_offset_delta = cursor.int32("lastOffsetDelta")?;
+        let base_timestamp = cursor.int64("baseTimestamp")?;
+        let max_timestamp = cursor.int64("maxTimestamp")?;
+        let producer_id = ProducerId(cursor.int64("producerId")?);
+        let producer_epoch = cursor.int16("producerEpoch")?;
+        let base_sequence = cursor.int32("baseSequence")?;
+        let records_count = cursor.int32("recordsCount")?;
+        let Ok(records_count) = u32::try_from(records_count) else {
+            return Err(cursor.invalid("recordsCount", format!("{records_count} is negative")));
+        };
+        if last_offset_delta < 0 {
+            return Err(cursor.invalid("lastOffsetDelta", format!("{last_offset_delta} is negative")));
+        }
+        let header = Self {
+            base_offset,
+            magic,
+            partition_leader_epoch: (leader_epoch >= 0).then_some(LeaderEpoch(leader_epoch)),
+            crc,
+            attributes,
+            last_offset_delta,
+            base_timestamp,
+            max_timestamp,
+            producer_id,
+            producer_epoch: (producer_epoch >= 0).then_some(ProducerEpoch(producer_epoch)),
+            base_sequence: Sequence::new(base_sequence),
+            records_count: Some(records_count),
+        };
+        Ok((header, batch_length))
+    }
+
+    /// The offset of the last record of the batch as it was produced.
+    #[must_use]
+    pub fn last_offset(&self) -> Offset {
+        self.base_offset.plus(i64::from(self.last_offset_delta))
+    }
+
+    /// The sequence of the last record of the batch as it was produced.
+    #[must_use]
+    pub fn last_sequence(&self) -> Option<Sequence> {
+        let delta = u32::try_from(self.last_offset_delta).unwrap_or(0);
+        self.base_sequence.map(|base| base.advance(delta))
+    }
+
+    /// How the record area is compressed; `None` for a code that no release defines.
+    #[must_use]
+    pub const fn codec(&self) -> Option<Codec> {
+        Codec::from_attributes(self.attributes)
+    }
+
+    /// Whose clock the times come from (bit 3).
+    #[must_use]
+    pub const fn timestamp_type(&self) -> TimestampType {
+        if self.magic == 0 {
+            TimestampType::None
+        } else if self.attributes & 0x08 != 0 {
+            TimestampType::LogAppendTime
+        } else {
+            TimestampType::CreateTime
+        }
+    }
+
+    /// Whether the batch belongs to a transaction (bit 4).
+    #[must_use]
+    pub const fn is_transactional(&self) -> bool {
+        self.magic >= 2 && self.attributes & 0x10 != 0
+    }
+
+    /// Whether the batch holds a marker of the broker instead of data (bit 5).
+    #[must_use]
+    pub const fn is_control(&self) -> bool {
+        self.magic >= 2 && self.attributes & 0x20 != 0
+    }
+
+    /// When the cleaner may drop what the batch keeps (bit 6, since 3.1).
+    #[must_use]
+    pub const fn delete_horizon(&self) -> Option<Timestamp> {
+        if self.magic >= 2 && self.attributes & 0x40 != 0 {
+            Some(Timestamp(self.base_timestamp))
+        } else {
+            None
+        }
+    }
+
+    /// Whether format 0 or 1, which cannot carry a producer id.
+    #[must_use]
+    pub const fn is_legacy(&self) -> bool {
+        self.magic < 2
+    }
+
+    /// Whether fewer records are in the batch than were produced: the cleaner was here.
+    #[must_use]
+    pub fn is_sparse(&self) -> bool {
+        self.magic >= 2
+            && self
+                .records_count
+                .is_some_and(|count| i64::from(count) < i64::from(self.last_offset_delta).saturating_add(1))
+    }
+}
+
+/// A batch whose checksum is right, with its bytes.
+#[derive(Clone, Debug)]
+pub struct Batch<'a> {
+    /// Where it begins in its file.
+    pub position: FilePosition,
+    /// All of it, from `baseOffset` to the last byte that its length counts.
+    pub bytes: &'a [u8],
+    /// What its header says.
+    pub header: BatchHeader,
+}
+
+impl<'a> Batch<'a> {
+    /// The record area, compressed as it is on disk (magic 2).
+    #[must_use]
+    pub fn records_area(&self) -> &'a [u8] {
+        self.bytes.get(HEADER_LENGTH..).unwrap_or_default()
+    }
+
+    /// The checksum that the bytes of a magic-2 batch should carry.
+    #[must_use]
+    pub fn compute_crc(bytes: &[u8]) -> u32 {
+        crc32c::crc32c(bytes.get(21..).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From Kafka's own classes: offset 100, leader epoch 7, producer 1000, epoch 0, sequence 5.
+    const PLAIN: &str = "0000000000000064000000490000000702383704af0000000000010000018bcfe568000000018bcfe5680500000000000003e80000000000050000000214000000046b310476310018000a02046b32010202680278";
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_header_of_kafkas_own_is_read_field_by_field() {
+        let batch = bytes(PLAIN);
+        let (header, length) = BatchHeader::read(&batch).unwrap();
+        assert_eq!(length, 73);
+        assert_eq!(header.base_offset, Offset(100));
+        assert_eq!(header.last_offset(), Offset(101));
+        assert_eq!(header.partition_leader_epoch, Some(LeaderEpoch(7)));
+        assert_eq!(header.crc, 943_129_775);
+        assert_eq!(Batch::compute_crc(&batch), 943_129_775);
+        assert_eq!(header.producer_id, ProducerId(1000));
+        assert_eq!(header.producer_epoch, Some(ProducerEpoch(0)));
+        assert_eq!(header.base_sequence, Sequence::new(5));
+        assert_eq!(header.last_sequence(), Sequence::new(6));
+        assert_eq!(header.base_timestamp, 1_700_000_000_000);
+        assert_eq!(header.max_timestamp, 1_700_000_000_005);
+        assert_eq!(header.records_count, Some(2));
+        assert!(!header.is_sparse());
+    }
+
+    #[test]
+    fn a_batch_can_straddle_the_sequence_wrap() {
+        let batch = bytes(
+            "0000000000000064000000490000000702d57c3a660000000000010000018bcfe568000000018bcfe5680500000000000003e800007fffffff0000000214000000046b310476310018000a02046b32010202680278",
+        );
+        let (header, _) = BatchHeader::read(&batch).unwrap();
+        assert_eq!(header.base_sequence, Some(Sequence::LAST));
+        assert_eq!(header.last_sequence(), Some(Sequence::FIRST));
+        assert_eq!(Batch::compute_crc(&batch), header.crc);
+    }
+
+    #[test]
+    fn compaction_keeps_the_range_and_lowers_the_count() {
+        for (hex, count, horizon) in [
+            (
+                "0000000000000064000000\
+              3c00000007025abbfa570000000000020000018bcfe568050000018bcfe5680500000000000003e80000000000050000000114000002046b3204763200",
+                1,
+                None,
+            ),
+            (
+                "0000000000000064000000\
+              3d0000000702a32fdd1d0040000000020000018bd50d4aa00000018bcfe5680700000000000003e8000000000005000000011600b18abf5204046b330100",
+                1,
+                Some(Timestamp(1_700_086_500_000)),
+            ),
+            (
+                "0000000000000064000000\
+              310000000702fa2395fc000000000002ffffffffffffffff0000018bcfe5680700000000000003e800000000000500000000",
+                0,
+                None,
+            ),
+        ] {
+            let batch = bytes(hex);
+            let (header, _) = BatchHeader::read(&batch).unwrap();
+            assert_eq!(header.records_count, Some(count));
+            assert_eq!(header.last_sequence(), Sequence::new(7));
+            assert_eq!(header.last_offset(), Offset(102));
+            assert_eq!(header.delete_horizon(), horizon);
+            assert!(header.is_sparse());
+            assert_eq!(Batch::compute_crc(&batch), header.crc);
+        }
+    }
+
+    #[test]
+    fn negative_counts_are_refused() {
+        let mut batch = bytes(PLAIN);
+        batch[57] = 0xff;
+        assert!(BatchHeader::read(&batch).is_err());
+    }
+}

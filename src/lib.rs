@@ -1,0 +1,8 @@
+//! `dedup-audit` reads the files of a Kafka broker and tells which business events are stored more
+//! than once, who wrote each copy, why, and what consumers see.
+
+pub mod error;
+pub mod facts;
+pub mod finding;
+pub mod format;
+pub mod units;
