@@ -26,6 +26,6 @@ pub use compression::{Codec, Decompressor};
 pub use cursor::{Cursor, FormatError};
 pub use damage::{Damage, DamageKind};
 pub use record::{Record, RecordHeader};
-pub use record_batch::{Batch, BatchHeader, TimestampType};
+pub use record_batch::{Batch, BatchHeader, RecordsError, TimestampType};
 pub use segment::{SegmentItem, SegmentScanner};
 pub use source::ByteSource;

@@ -28,8 +28,9 @@
 //! plausible, and does not judge a checksum: the
 //! scan compares the stored value with [`Batch::compute_crc`].
 
-use super::compression::Codec;
+use super::compression::{Codec, CompressionError, Decompressor};
 use super::cursor::{Cursor, FormatError};
+use super::record::{Record, Records};
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, Timestamp};
 
 /// Bytes before the record area of a magic-2 batch.
@@ -207,6 +208,20 @@ impl BatchHeader {
     }
 }
 
+/// Why the records of a whole batch cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordsError {
+    /// Codecs 5 to 7 are not defined.
+    #[error("codec {0} is unknown")]
+    UnknownCodec(i16),
+    /// The record area cannot be decompressed.
+    #[error(transparent)]
+    Compression(CompressionError),
+    /// The record area does not hold what the header declares.
+    #[error(transparent)]
+    Format(FormatError),
+}
+
 /// A batch whose checksum is right, with its bytes.
 #[derive(Clone, Debug)]
 pub struct Batch<'a> {
@@ -223,6 +238,28 @@ impl<'a> Batch<'a> {
     #[must_use]
     pub fn records_area(&self) -> &'a [u8] {
         self.bytes.get(HEADER_LENGTH..).unwrap_or_default()
+    }
+
+    /// Calls `each` with every record of the batch, in order, whatever its format and codec.
+    ///
+    /// # Errors
+    /// [`RecordsError`] when the record area cannot be decompressed or does not hold what the
+    /// header declares; records before the bad one were handed out.
+    pub fn for_each_record(
+        &self,
+        decompressor: &mut Decompressor,
+        mut each: impl FnMut(&Record<'_>),
+    ) -> Result<(), RecordsError> {
+        if self.header.records_count == Some(0) {
+            return Ok(());
+        }
+        let codec = self.header.codec().ok_or(RecordsError::UnknownCodec(self.header.attributes & 0x07))?;
+        let area = decompressor.decompress(codec, self.records_area()).map_err(RecordsError::Compression)?;
+        let mut records = Records::new(&self.header, area);
+        while let Some(record) = records.next_record().map_err(RecordsError::Format)? {
+            each(&record);
+        }
+        Ok(())
     }
 
     /// The checksum that the bytes of a magic-2 batch should carry.
