@@ -63,3 +63,57 @@ fn read_version(cursor: &mut Cursor<'_>, field: &'static str) -> Result<(), Form
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Batch, BatchHeader, Decompressor};
+    use crate::units::FilePosition;
+
+    /// From Kafka's own classes: producer 1000, epoch 1, coordinator epoch 3.
+    const COMMIT: &str = "00000000000000c800000042000000070288ea4bf50030000000000000018bcfe5680a0000018bcfe5680a00000000000003e80001ffffffff000000012000000008000000010c00000000000300";
+    const ABORT: &str = "00000000000000c80000004200000007027cd49dbd0030000000000000018bcfe5680a0000018bcfe5680a00000000000003e80001ffffffff000000012000000008000000000c00000000000300";
+
+    #[test]
+    fn the_markers_of_kafkas_own_are_read() {
+        for (hex, outcome) in [(COMMIT, Outcome::Commit), (ABORT, Outcome::Abort)] {
+            let bytes: Vec<u8> = (0..hex.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+                .collect();
+            let (header, _) = BatchHeader::read(&bytes).unwrap();
+            assert_eq!(header.crc, Batch::compute_crc(&bytes));
+            assert!(header.is_control() && header.is_transactional());
+            assert_eq!(header.base_sequence, None);
+            let mut seen = Vec::new();
+            Batch { position: FilePosition(0), bytes: &bytes, header }
+                .for_each_record(&mut Decompressor::default(), |record| {
+                    seen.push(ControlRecord::read(record));
+                })
+                .unwrap();
+            assert_eq!(seen, [Ok(ControlRecord::EndTransaction { outcome, coordinator_epoch: 3 })]);
+        }
+    }
+
+    fn marker<'a>(key: &'a [u8], value: &'a [u8]) -> Record<'a> {
+        Record {
+            offset: crate::units::Offset(0),
+            timestamp: 0,
+            client_timestamp: 0,
+            sequence: None,
+            key: Some(key),
+            value: Some(value),
+            headers: crate::format::record::Headers::default(),
+        }
+    }
+
+    #[test]
+    fn later_versions_are_read_by_their_prefix_and_short_ones_refused() {
+        let commit = ControlRecord::EndTransaction { outcome: Outcome::Commit, coordinator_epoch: 9 };
+        assert_eq!(ControlRecord::read(&marker(&[0, 5, 0, 1, 7], &[0, 5, 0, 0, 0, 9, 7])), Ok(commit));
+        assert_eq!(ControlRecord::read(&marker(&[0, 0, 0, 2], &[])), Ok(ControlRecord::Other(2)));
+        assert!(ControlRecord::read(&marker(&[0, 0, 0], &[])).is_err());
+        assert!(ControlRecord::read(&marker(&[0, 0, 0, 1], &[0, 0, 0, 0, 0])).is_err());
+        assert!(ControlRecord::read(&marker(&[0xff, 0, 0, 1], &[0, 0, 0, 0, 0, 0])).is_err());
+    }
+}

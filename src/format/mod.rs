@@ -16,6 +16,7 @@ pub mod compression;
 pub mod control;
 pub mod cursor;
 pub mod damage;
+pub mod legacy;
 pub mod record;
 pub mod record_batch;
 pub mod segment;

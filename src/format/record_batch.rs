@@ -30,6 +30,7 @@
 
 use super::compression::{Codec, CompressionError, Decompressor};
 use super::cursor::{Cursor, FormatError};
+use super::legacy;
 use super::record::{Record, Records};
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, Timestamp};
 
@@ -234,9 +235,13 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// The record area, compressed as it is on disk (magic 2).
+    /// The record area, compressed as it is on disk. Of a wrapper of format 0 or 1 it is what it
+    /// wraps, of a plain message what stands behind its fixed fields.
     #[must_use]
     pub fn records_area(&self) -> &'a [u8] {
+        if self.header.is_legacy() {
+            return legacy::records_area(self.bytes);
+        }
         self.bytes.get(HEADER_LENGTH..).unwrap_or_default()
     }
 
@@ -252,6 +257,9 @@ impl<'a> Batch<'a> {
     ) -> Result<(), RecordsError> {
         if self.header.records_count == Some(0) {
             return Ok(());
+        }
+        if self.header.is_legacy() {
+            return legacy::for_each_record(self.bytes, decompressor, each);
         }
         let codec = self.header.codec().ok_or(RecordsError::UnknownCodec(self.header.attributes & 0x07))?;
         let area = decompressor.decompress(codec, self.records_area()).map_err(RecordsError::Compression)?;
@@ -349,5 +357,42 @@ mod tests {
         let mut batch = bytes(PLAIN);
         batch[57] = 0xff;
         assert!(BatchHeader::read(&batch).is_err());
+    }
+
+    #[test]
+    fn every_codec_holds_the_same_records() {
+        const GZIP: &str = "00000000000000640000005d0000000702cd956a150001000000010000018bcfe568000000018bcfe5680500000000000003e8000000000005000000021f8b08000000000000ff1361606060c936642933649060e06262c936626462ca60aa000007f958fa18000000";
+        const SNAPPY: &str = "00000000000000640000005f00000007029b7d90480002000000010000018bcfe568000000018bcfe5680500000000000003e80000000000050000000282534e415050590000000001000000010000001a185c14000000046b310476310018000a02046b32010202680278";
+        const LZ4: &str = "000000000000006400000058000000070286aa38af0003000000010000018bcfe568000000018bcfe5680500000000000003e80000000000050000000204224d186040821800008014000000046b310476310018000a02046b3201020268027800000000";
+        const ZSTD: &str = "0000000000000064000000550000000702ceb94ef40004000000010000018bcfe568000000018bcfe5680500000000000003e80000000000050000000228b52ffd0058c0000014000000046b310476310018000a02046b32010202680278010000";
+        let mut decompressor = Decompressor::default();
+        for hex in [PLAIN, GZIP, SNAPPY, LZ4, ZSTD] {
+            let bytes = bytes(hex);
+            let (header, _) = BatchHeader::read(&bytes).unwrap();
+            assert_eq!(Batch::compute_crc(&bytes), header.crc);
+            let mut seen = Vec::new();
+            Batch { position: FilePosition(0), bytes: &bytes, header }
+                .for_each_record(&mut decompressor, |record| {
+                    let headers: Vec<_> = record
+                        .headers
+                        .iter()
+                        .map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec)))
+                        .collect();
+                    seen.push((
+                        (record.offset.0, record.timestamp, record.sequence.map(Sequence::get)),
+                        (record.key.map(<[u8]>::to_vec), record.value.map(<[u8]>::to_vec)),
+                        headers,
+                    ));
+                })
+                .unwrap();
+            let first =
+                ((100, 1_700_000_000_000, Some(5)), (Some(b"k1".to_vec()), Some(b"v1".to_vec())), vec![]);
+            let second = (
+                (101, 1_700_000_000_005, Some(6)),
+                (Some(b"k2".to_vec()), None),
+                vec![(b"h".to_vec(), Some(b"x".to_vec()))],
+            );
+            assert_eq!(seen, [first, second]);
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! recovery point, so a bad batch in the middle of a closed segment stays there for ever.
 
 use super::damage::{Damage, DamageKind};
+use super::legacy;
 use super::record_batch::{Batch, BatchHeader, HEADER_LENGTH, LOG_OVERHEAD, MIN_BATCH_LENGTH};
 use super::source::ByteSource;
 use crate::units::{FilePosition, Offset};
@@ -180,11 +181,13 @@ fn candidate<S: ByteSource>(source: &mut S, position: u64) -> io::Result<Candida
     }
     let length = window.get(8..12).and_then(|b| b.first_chunk::<4>()).map_or(0, |b| i32::from_be_bytes(*b));
     let magic = window.get(16).copied().unwrap_or_default().cast_signed();
-    if length < MIN_BATCH_LENGTH {
-        return broken(
-            DamageKind::BadLength,
-            format!("batch length {length}, the smallest is {MIN_BATCH_LENGTH}"),
-        );
+    let smallest = match magic {
+        0 => legacy::MIN_SIZE_V0,
+        1 => legacy::MIN_SIZE_V1,
+        _ => MIN_BATCH_LENGTH,
+    };
+    if length < smallest {
+        return broken(DamageKind::BadLength, format!("batch length {length}, the smallest is {smallest}"));
     }
     let size = u64::from(length.unsigned_abs()).saturating_add(to_u64(LOG_OVERHEAD));
     if size > left {
@@ -192,6 +195,19 @@ fn candidate<S: ByteSource>(source: &mut S, position: u64) -> io::Result<Candida
         return broken(kind, format!("batch needs {size} bytes, file has {left}"));
     }
     let declared = Some(size);
+    if matches!(magic, 0 | 1) {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let bytes = source.window(position, size)?.get(..size).unwrap_or_default();
+        let computed = legacy::compute_crc(bytes);
+        return Ok(match legacy::read_header(bytes) {
+            Ok(header) if header.crc == computed => Candidate::Whole(size, header),
+            Ok(header) => {
+                let detail = format!("stored checksum {}, computed {computed}", header.crc);
+                Candidate::Broken { kind: DamageKind::BadCrc, detail, declared }
+            }
+            Err(error) => Candidate::Broken { kind: DamageKind::BadCrc, detail: error.to_string(), declared },
+        });
+    }
     if magic != 2 {
         let detail = format!("magic {magic} is unknown");
         return Ok(Candidate::Broken { kind: DamageKind::BadMagic, detail, declared });

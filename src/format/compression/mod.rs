@@ -4,11 +4,17 @@
 //! KIP-110 for zstd. The framings that are Kafka's own (xerial snappy, the lz4 header of format 0)
 //! are ours; the codecs behind them are libraries.
 
+mod gzip;
 mod lz4;
+mod output;
 mod snappy;
+mod zstd;
 
+use self::gzip::Gzip;
+use self::lz4::HeaderChecksum;
+use self::output::Output;
+use self::zstd::Zstd;
 use std::fmt;
-use std::io::Read;
 
 /// How a record area is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,16 +79,16 @@ impl std::error::Error for CompressionError {}
 /// lets through in practice, less than a hostile batch could ask for.
 pub const DEFAULT_LIMIT: usize = 128 << 20;
 
-/// Decompresses record areas into a buffer that is used again.
+/// Decompresses record areas into a buffer that is used again, with codec states that are, too.
 pub struct Decompressor {
-    buffer: Vec<u8>,
-    limit: usize,
-    zstd: Option<zstd::zstd_safe::DCtx<'static>>,
+    out: Output,
+    gzip: Gzip,
+    zstd: Zstd,
 }
 
 impl fmt::Debug for Decompressor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Decompressor").field("limit", &self.limit).finish_non_exhaustive()
+        f.debug_struct("Decompressor").field("limit", &self.out.limit()).finish_non_exhaustive()
     }
 }
 
@@ -95,50 +101,37 @@ impl Default for Decompressor {
 impl Decompressor {
     /// Refuses areas that would become larger than `limit` bytes.
     #[must_use]
-    pub const fn with_limit(limit: usize) -> Self {
-        Self { buffer: Vec::new(), limit, zstd: None }
+    pub fn with_limit(limit: usize) -> Self {
+        Self { out: Output::with_limit(limit), gzip: Gzip::default(), zstd: Zstd::default() }
     }
 
-    /// The record area in clear; an uncompressed one is handed back as it is.
+    /// The record area of a magic-2 batch in clear; an uncompressed one is handed back as it is.
     ///
     /// # Errors
     /// [`CompressionError`] when the bytes are not what the codec writes, or too many come out.
     pub fn decompress<'a>(&'a mut self, codec: Codec, area: &'a [u8]) -> Result<&'a [u8], CompressionError> {
-        self.buffer.clear();
+        self.decompress_of_magic(2, codec, area)
+    }
+
+    /// The same for a batch of any format: the lz4 frames of format 0 are told apart.
+    pub(super) fn decompress_of_magic<'a>(
+        &'a mut self,
+        magic: i8,
+        codec: Codec,
+        area: &'a [u8],
+    ) -> Result<&'a [u8], CompressionError> {
+        let header = if magic == 0 { HeaderChecksum::Ignored } else { HeaderChecksum::Checked };
+        self.out.clear();
         let done = match codec {
             Codec::None => return Ok(area),
-            Codec::Gzip => self.gzip(area),
-            Codec::Snappy => snappy::decompress(area, &mut self.buffer, self.limit),
-            Codec::Lz4 => lz4::decompress(area, &mut self.buffer, self.limit),
-            Codec::Zstd => self.zstd(area),
+            Codec::Gzip => self.gzip.decompress(area, &mut self.out),
+            Codec::Snappy => snappy::decompress(area, &mut self.out),
+            Codec::Lz4 => lz4::decompress(area, &mut self.out, header),
+            Codec::Zstd => self.zstd.decompress(area, &mut self.out),
         };
         match done {
-            Ok(()) => Ok(&self.buffer),
+            Ok(()) => Ok(self.out.filled()),
             Err(reason) => Err(CompressionError { codec: codec.name(), reason }),
         }
     }
-
-    fn gzip(&mut self, area: &[u8]) -> Result<(), String> {
-        let bound = u64::try_from(self.limit).unwrap_or(u64::MAX).saturating_add(1);
-        flate2::bufread::MultiGzDecoder::new(area)
-            .take(bound)
-            .read_to_end(&mut self.buffer)
-            .map_err(|error| error.to_string())?;
-        within(self.buffer.len(), self.limit)
-    }
-
-    fn zstd(&mut self, area: &[u8]) -> Result<(), String> {
-        let context = self.zstd.get_or_insert_with(zstd::zstd_safe::DCtx::create);
-        let decoder = zstd::stream::read::Decoder::with_context(area, context);
-        let bound = u64::try_from(self.limit).unwrap_or(u64::MAX).saturating_add(1);
-        decoder.take(bound).read_to_end(&mut self.buffer).map_err(|error| error.to_string())?;
-        within(self.buffer.len(), self.limit)
-    }
-}
-
-fn within(produced: usize, limit: usize) -> Result<(), String> {
-    if produced > limit {
-        return Err(format!("more than {limit} bytes come out"));
-    }
-    Ok(())
 }
