@@ -5,4 +5,6 @@ pub mod error;
 pub mod facts;
 pub mod finding;
 pub mod format;
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
 pub mod units;
