@@ -28,5 +28,5 @@ pub use cursor::{Cursor, FormatError};
 pub use damage::{Damage, DamageKind};
 pub use record::{Record, RecordHeader};
 pub use record_batch::{Batch, BatchHeader, RecordsError, TimestampType};
-pub use segment::{SegmentItem, SegmentScanner};
+pub use segment::{SegmentItem, SegmentScanner, Suspect, TailExpectation};
 pub use source::ByteSource;

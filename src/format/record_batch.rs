@@ -30,6 +30,7 @@
 
 use super::compression::{Codec, CompressionError, Decompressor};
 use super::cursor::{Cursor, FormatError};
+use super::damage::{Damage, DamageKind};
 use super::legacy;
 use super::record::{Record, Records};
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, Timestamp};
@@ -223,6 +224,17 @@ pub enum RecordsError {
     Format(FormatError),
 }
 
+impl RecordsError {
+    /// What it is called in a damage note.
+    #[must_use]
+    pub const fn damage_kind(&self) -> DamageKind {
+        match self {
+            Self::UnknownCodec(_) | Self::Compression(_) => DamageKind::BadCompression,
+            Self::Format(_) => DamageKind::BadRecord,
+        }
+    }
+}
+
 /// A batch whose checksum is right, with its bytes.
 #[derive(Clone, Debug)]
 pub struct Batch<'a> {
@@ -268,6 +280,21 @@ impl<'a> Batch<'a> {
             each(&record);
         }
         Ok(())
+    }
+
+    /// The damage note of a batch whose records cannot all be read. It spans the whole batch, and
+    /// all of its offsets: which of them were handed out before the bad one the caller knows.
+    #[must_use]
+    pub fn records_damage(&self, error: &RecordsError) -> Damage {
+        Damage {
+            position: self.position,
+            length: u64::try_from(self.bytes.len()).unwrap_or(u64::MAX),
+            kind: error.damage_kind(),
+            expected: false,
+            detail: error.to_string(),
+            first_offset: self.header.records_count.map(|_| self.header.base_offset),
+            last_offset: Some(self.header.last_offset()),
+        }
     }
 
     /// The checksum that the bytes of a magic-2 batch should carry.

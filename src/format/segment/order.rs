@@ -1,0 +1,174 @@
+//! Whether a batch stands where its offset says, as far as its neighbours can tell.
+//!
+//! No checksum covers the base offset, so a flipped bit there shows only in the order: the batch
+//! before and the batch behind fit together, and the one between fits neither. Where the log
+//! steps back for good (a restored copy, a power loss), the batches are in order among themselves
+//! but repeat offsets that were there before.
+//!
+//! Compaction leaves holes, so a step forward alone says nothing.
+
+use super::candidate::{Candidate, Prefix, examine};
+use crate::format::record_batch::{BatchHeader, HEADER_LENGTH};
+use crate::format::source::ByteSource;
+use crate::units::Offset;
+use std::io;
+
+/// What the scan knows of the offsets so far.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    /// The smallest offset that the next batch can have; `None` before the first batch of a file
+    /// whose name says nothing.
+    pub(super) lowest: Option<Offset>,
+    /// Whether the batch before ends right there, so that a neighbour can prove something.
+    pub(super) exact: bool,
+    /// The offset behind the last batch, wherever that stood; lower while the log repeats offsets.
+    pub(super) behind: Option<Offset>,
+    /// No offset of this segment reaches this one.
+    pub(super) upper: Offset,
+}
+
+/// What the neighbours say of a batch.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// It stands where it can stand.
+    Fits,
+    /// It does not; where it belongs, when they say that, and the offsets that are missing instead.
+    Misplaced { belongs_at: Option<Offset>, missing: Option<(Offset, Offset)>, detail: String },
+}
+
+impl Order {
+    /// Whether a batch found behind damage can belong to this segment.
+    pub(super) fn admits(&self, header: &BatchHeader) -> bool {
+        self.admits_base(header.base_offset) && header.last_offset() < self.upper
+    }
+
+    /// The same for a base offset alone.
+    pub(super) fn admits_base(&self, base: Offset) -> bool {
+        self.lowest.min(self.behind).unwrap_or(Offset(0)) <= base && base < self.upper
+    }
+
+    /// Whether a cut batch of this segment that begins at `lowest` or later can start with these
+    /// bytes.
+    pub(super) fn admits_start_of_base(&self, bytes: &[u8], lowest: Offset) -> bool {
+        let starts = |offset: Offset| offset.0.to_be_bytes();
+        let shown = bytes.get(..8).unwrap_or(bytes);
+        starts(lowest).get(..shown.len()) <= Some(shown)
+            && Some(shown) <= starts(self.upper.plus(-1)).get(..shown.len())
+    }
+
+    /// Goes on behind a batch that ends before `next`.
+    pub(super) fn advance(&mut self, next: Offset) {
+        self.behind = Some(next);
+        self.lowest = Some(self.lowest.map_or(next, |lowest| lowest.max(next)));
+        self.exact = true;
+    }
+
+    /// Goes on behind a batch that is out of place and ends before `next`.
+    pub(super) fn pass(&mut self, next: Offset) {
+        self.behind = Some(next).filter(|_| self.lowest.is_none_or(|lowest| next <= lowest));
+        self.exact = false;
+    }
+
+    /// Goes on behind bytes that say nothing about offsets.
+    pub(super) fn skip(&mut self) {
+        self.exact = false;
+    }
+
+    /// Asks the neighbours of the batch that ends at position `end`.
+    pub(super) fn place<S: ByteSource>(
+        &self,
+        source: &mut S,
+        header: &BatchHeader,
+        end: u64,
+    ) -> io::Result<Place> {
+        let Some(lowest) = self.lowest else { return Ok(Place::Fits) };
+        if header.base_offset == lowest {
+            return Ok(Place::Fits);
+        }
+        let (base, last) = (header.base_offset, header.last_offset());
+        // Where this batch would end if it began right behind the one before.
+        let joined = Some(lowest.plus(i64::from(header.last_offset_delta)).next())
+            .filter(|_| self.exact && header.records_count.is_some());
+        if base < lowest {
+            let next = neighbour(source, end)?;
+            let belongs_at = next.filter(|next| Some(next.base) == joined).map(|_| lowest);
+            let before = lowest.plus(-1);
+            return Ok(match belongs_at {
+                Some(_) => misplaced(header, lowest, joined),
+                None => Place::Misplaced {
+                    belongs_at: None,
+                    missing: None,
+                    detail: format!("base offset {base} behind offset {before}: offsets step back"),
+                },
+            });
+        }
+        let ahead = Prefix::read(source.window(end, HEADER_LENGTH)?).map(|prefix| prefix.base_offset);
+        if last < self.upper && ahead.is_none_or(|ahead| ahead > last) {
+            return Ok(Place::Fits);
+        }
+        let next = neighbour(source, end)?;
+        let Some(next) = next else {
+            if last < self.upper {
+                return Ok(Place::Fits);
+            }
+            if joined == Some(self.upper) {
+                return Ok(misplaced(header, lowest, joined));
+            }
+            let detail = format!("offsets {base} to {last} do not fit below {}", self.upper);
+            return Ok(Place::Misplaced { belongs_at: None, missing: None, detail });
+        };
+        if Some(next.base) == joined {
+            return Ok(misplaced(header, lowest, joined));
+        }
+        // A wrapper shows its last offset and begins before it, as a rule.
+        let reaches_before = next.base < base
+            || (next.length.is_none() && header.records_count.is_some() && next.base <= last);
+        let ahead_of_next = lowest <= next.base && reaches_before;
+        if last >= self.upper || (ahead_of_next && !follows_past(source, last, &next)?) {
+            let missing = (lowest < next.base).then(|| (lowest, next.base.plus(-1)));
+            let detail = format!(
+                "base offset {base} between offset {} and base offset {}",
+                lowest.plus(-1),
+                next.base
+            );
+            return Ok(Place::Misplaced { belongs_at: None, missing, detail });
+        }
+        Ok(Place::Fits)
+    }
+}
+
+fn misplaced(header: &BatchHeader, lowest: Offset, joined: Option<Offset>) -> Place {
+    let next = joined.unwrap_or(lowest);
+    let detail = format!(
+        "base offset {} between offset {} and base offset {next}: it belongs at {lowest}",
+        header.base_offset,
+        lowest.plus(-1)
+    );
+    Place::Misplaced { belongs_at: Some(lowest), missing: Some((lowest, next.plus(-1))), detail }
+}
+
+struct Neighbour {
+    base: Offset,
+    /// Where it would end if it began at offset 0; unknown for a wrapper.
+    length: Option<i64>,
+    end: u64,
+}
+
+/// The batch at `position` when it proves itself.
+fn neighbour<S: ByteSource>(source: &mut S, position: u64) -> io::Result<Option<Neighbour>> {
+    Ok(match examine(source, position)? {
+        Candidate::Whole { size, header } | Candidate::OtherMagic { size, header, .. } => Some(Neighbour {
+            base: header.base_offset,
+            length: header.records_count.map(|_| i64::from(header.last_offset_delta).saturating_add(1)),
+            end: position.saturating_add(size),
+        }),
+        Candidate::Broken { .. } => None,
+    })
+}
+
+/// Whether it is `next` that is out of place: the one behind it continues as if `next` had begun
+/// right behind `last`.
+fn follows_past<S: ByteSource>(source: &mut S, last: Offset, next: &Neighbour) -> io::Result<bool> {
+    let third = neighbour(source, next.end)?;
+    Ok(third.is_some_and(|third| next.length.is_some_and(|length| third.base == last.next().plus(length))))
+}
