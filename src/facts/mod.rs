@@ -5,7 +5,21 @@
 //! [`BatchFact`] a batch. Comes out: [`PartitionFacts`]. Nothing is decompressed and no file is
 //! known here; the fold keeps state per producer, not per batch.
 
-use crate::finding::{Gap, Outcome, ProtectionMode};
+mod continuity;
+mod gaps;
+mod leader_epochs;
+mod ledger;
+mod producers;
+mod protection;
+#[cfg(test)]
+pub(crate) mod script;
+pub mod sequence;
+mod snapshots;
+mod transactions;
+
+pub use ledger::Ledger;
+
+use crate::finding::{Gap, GapReason, Outcome, ProtectionMode};
 use crate::format::BatchHeader;
 use crate::format::control::ControlRecord;
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
@@ -140,8 +154,181 @@ pub struct TransactionSpan {
     pub marker_offset: Option<Offset>,
     /// The epoch of its marker.
     pub marker_epoch: Option<ProducerEpoch>,
-    /// How it ended here.
+    /// The time of its first batch that has one.
+    pub first_timestamp: Option<i64>,
+    /// The time of its marker: the clock of the broker that wrote it.
+    pub marker_timestamp: Option<i64>,
+    /// How it ended here; with a marker that cannot be read, [`Outcome::Open`].
     pub outcome: Outcome,
+}
+
+/// A marker that found no open transaction: a retry, or a partition without data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmptyMarker {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// The epoch of the marker.
+    pub producer_epoch: Option<ProducerEpoch>,
+    /// Where it is.
+    pub offset: Offset,
+    /// The clock of the broker that wrote it.
+    pub timestamp: Option<i64>,
+    /// What it would have done.
+    pub outcome: Outcome,
+}
+
+/// What a batch did that a leader with intact memory refuses, or answers without storing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepKind {
+    /// A range that is there already: a broken duplicate check, or another writer with the same id.
+    Repeat,
+    /// Partly what is there already, or with other bounds.
+    Overlap,
+    /// Below what was written last, and not there yet.
+    StepBack,
+    /// From 0 again, with all earlier records below the log start: clients before 2.5 do this.
+    RestartBehindDeletion,
+    /// An epoch below one that was seen.
+    EpochDown,
+    /// An epoch below that of a marker that had ended it.
+    WriteBehindMarker,
+}
+
+/// One such batch, and the batch of its producer before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceStep {
+    /// What it did.
+    pub kind: StepKind,
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// The epoch of the batch.
+    pub producer_epoch: Option<ProducerEpoch>,
+    /// The epoch of the batch before.
+    pub previous_epoch: Option<ProducerEpoch>,
+    /// The base offset of the batch.
+    pub at_offset: Offset,
+    /// Its first sequence.
+    pub first_sequence: Option<Sequence>,
+    /// Its last sequence.
+    pub last_sequence: Option<Sequence>,
+    /// The last offset of the batch before.
+    pub previous_offset: Option<Offset>,
+    /// The last sequence of the batch before.
+    pub previous_sequence: Option<Sequence>,
+    /// The largest time in the batch.
+    pub timestamp: Option<i64>,
+}
+
+/// Where offsets are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HoleKind {
+    /// Below the first segment, although the first leader epoch begins there.
+    Head,
+    /// Over bytes that cannot be read.
+    Damage,
+    /// Between two segments.
+    Boundary,
+    /// Between two batches of one segment.
+    Inside,
+}
+
+/// Offsets, both ends included, that no batch holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OffsetHole {
+    /// The first offset.
+    pub first_offset: Offset,
+    /// The last offset.
+    pub last_offset: Offset,
+    /// Where.
+    pub kind: HoleKind,
+    /// The segment behind it.
+    pub segment: usize,
+}
+
+/// Records whose producer id protects nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ineffective {
+    /// Why.
+    pub reason: IneffectiveReason,
+    /// The first offset.
+    pub first_offset: Offset,
+    /// The last offset.
+    pub last_offset: Offset,
+    /// How many records.
+    pub records: u64,
+    /// The smallest time.
+    pub first_timestamp: Option<i64>,
+    /// The largest time.
+    pub last_timestamp: Option<i64>,
+}
+
+/// Why a producer id protects nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IneffectiveReason {
+    /// Epoch −1: its sequences are not checked.
+    NoEpoch,
+    /// Time −1: the broker forgets the producer at its next sweep.
+    NoTime,
+    /// Event times so old that the broker forgets the producer at its next sweep.
+    OldTimes,
+}
+
+/// A batch whose leader epoch does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaderEpochStep {
+    /// How it does not fit.
+    pub kind: LeaderEpochStepKind,
+    /// The base offset of the batch.
+    pub at_offset: Offset,
+    /// The leader epoch of the batch.
+    pub found: LeaderEpoch,
+    /// The epoch of the batch before, or of the checkpoint.
+    pub expected: LeaderEpoch,
+}
+
+/// How a leader epoch does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeaderEpochStepKind {
+    /// It is below that of the batch before.
+    Back,
+    /// `leader-epoch-checkpoint` names another one for this offset.
+    NotAsCheckpoint,
+}
+
+/// Where a producer snapshot and the log contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotConflict {
+    /// The snapshot's file name.
+    pub file: String,
+    /// The offset that it covers the log to.
+    pub offset: Offset,
+    /// How.
+    pub kind: SnapshotConflictKind,
+    /// The producer, when it is about one.
+    pub producer_id: Option<ProducerId>,
+    /// What the snapshot says.
+    pub snapshot: Option<String>,
+    /// What the log says.
+    pub log: Option<String>,
+}
+
+/// How a producer snapshot contradicts the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SnapshotConflictKind {
+    /// It cannot be read.
+    Damaged,
+    /// Its number lies behind the end of the log.
+    BeyondLogEnd,
+    /// An entry names an offset that the snapshot does not cover.
+    EntryBeyondSnapshot,
+    /// The log holds another batch at the entry's offset.
+    OtherBatch,
+    /// The log holds later batches of the producer below the snapshot's number.
+    Stale,
+    /// The entry and the log differ about an open transaction.
+    OtherTransaction,
+    /// The producer is missing, and cannot have expired.
+    LacksProducer,
 }
 
 /// Offsets, both ends included, whose records a transaction withholds.
@@ -183,8 +370,14 @@ pub struct Protection {
     pub unprotected_records: u64,
     /// Formats 0 and 1.
     pub legacy_records: u64,
-    /// In offset order.
+    /// In offset order; the first ones, where modes alternate very often.
     pub stretches: Vec<ProtectionStretch>,
+    /// How many stretches are not listed.
+    pub stretches_omitted: u64,
+    /// One for each mode that occurs: from its first to its last record.
+    pub whole: Vec<ProtectionStretch>,
+    /// The mode of the last batch.
+    open_mode: Option<ProtectionMode>,
 }
 
 /// What the batch lane found in one partition.
@@ -217,4 +410,28 @@ pub struct PartitionFacts {
     pub protection: Protection,
     /// Sequences that are missing, in offset order.
     pub gaps: Vec<Gap>,
+    /// How many gaps are not listed, by reason.
+    pub gaps_omitted: Vec<(GapReason, u64)>,
+    /// Batches that a leader with intact memory would not have stored.
+    pub steps: Vec<SequenceStep>,
+    /// How many such batches are not listed.
+    pub steps_omitted: u64,
+    /// Markers that found nothing open.
+    pub empty_markers: Vec<EmptyMarker>,
+    /// Missing offsets that the cleaner's checkpoint does not explain.
+    pub holes: Vec<OffsetHole>,
+    /// How many holes are not listed.
+    pub holes_omitted: u64,
+    /// Where the cleaner has been: holes that begin below this offset are its own.
+    pub cleaned_below: Option<Offset>,
+    /// Whether the files end in bytes that cannot be read.
+    pub ends_in_damage: bool,
+    /// Where bytes cannot be read: behind which offset.
+    pub damaged_from: Vec<Offset>,
+    /// Producer ids that protect nothing.
+    pub ineffective: Vec<Ineffective>,
+    /// Leader epochs that do not fit.
+    pub leader_epoch_steps: Vec<LeaderEpochStep>,
+    /// Snapshots that contradict the log.
+    pub snapshot_conflicts: Vec<SnapshotConflict>,
 }

@@ -1,0 +1,199 @@
+//! Which offsets are missing from the files, and what lies around each hole.
+//!
+//! In a log that was never cleaned offsets are contiguous: the broker gives none to a batch that
+//! it refuses. So a hole between two batches is the cleaner's, a missing file's, or unreadable
+//! bytes'. A hole is counted by where it lies; whether the cleaner made it is decided at the end of
+//! the log, when all signs of the cleaner have been seen.
+//!
+//! Source: `UnifiedLog.append`, `Cleaner`; formats 0 and 1 name a segment far below its first
+//! record (`UnifiedLog.maybeRoll`), so no hole is told there.
+
+use super::{HoleKind, OffsetHole, PartitionContext};
+use crate::format::BatchHeader;
+use crate::units::Offset;
+use std::collections::VecDeque;
+
+/// Holes that are kept one by one: the newest of each kind.
+const MAX_HOLES: usize = 1_000;
+/// So many holes inside segments without any other sign of the cleaner still say that it was there.
+const HOLES_OF_A_CLEANER: u64 = 2;
+
+/// Missing offsets so far, by where they are missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Below the first segment.
+    pub(super) head: u64,
+    /// Where bytes could not be read.
+    pub(super) damage: u64,
+    /// Between two segments.
+    pub(super) boundary: u64,
+    /// Between two batches of a segment.
+    pub(super) inside: u64,
+    /// Below what the cleaner's checkpoint names.
+    pub(super) cleaned: u64,
+}
+
+impl Tally {
+    pub(super) const fn since(self, earlier: Self) -> Self {
+        Self {
+            head: self.head.saturating_sub(earlier.head),
+            damage: self.damage.saturating_sub(earlier.damage),
+            boundary: self.boundary.saturating_sub(earlier.boundary),
+            inside: self.inside.saturating_sub(earlier.inside),
+            cleaned: self.cleaned.saturating_sub(earlier.cleaned),
+        }
+    }
+}
+
+/// Follows the offsets of one partition.
+#[derive(Debug)]
+pub(super) struct Continuity {
+    next_offset: Option<Offset>,
+    segment: Option<usize>,
+    damaged: bool,
+    tally: Tally,
+    holes: VecDeque<OffsetHole>,
+    holes_omitted: u64,
+    holes_inside: u64,
+    last_trace_of_cleaner: Option<usize>,
+    last_hole_inside: Option<usize>,
+}
+
+impl Continuity {
+    pub(super) fn new(context: &PartitionContext) -> Self {
+        let mut this = Self {
+            next_offset: None,
+            segment: None,
+            damaged: false,
+            tally: Tally::default(),
+            holes: VecDeque::new(),
+            holes_omitted: 0,
+            holes_inside: 0,
+            last_trace_of_cleaner: None,
+            last_hole_inside: None,
+        };
+        if let Some(&first) = context.segment_bases.first() {
+            // DeleteRecords and retention move the first leader epoch before files go; a first file
+            // above it is one that nobody removed in order.
+            let kept_from = context.leader_epochs.first().map_or(first, |&(_, start)| start.min(first));
+            this.tally.head = distance(Offset(0), kept_from);
+            if kept_from < first {
+                this.hole(context, kept_from, first, HoleKind::Head, 0);
+            }
+        }
+        this
+    }
+
+    /// Bytes that cannot be read; the next hole is theirs.
+    pub(super) fn damage(&mut self) {
+        self.damaged = true;
+    }
+
+    /// Takes the offsets of the next batch.
+    pub(super) fn batch(&mut self, context: &PartitionContext, header: &BatchHeader, segment: usize) {
+        let base = context.segment_bases.get(segment).copied();
+        let opens_segment = self.segment != Some(segment);
+        let expected = self.next_offset.or(base).unwrap_or(header.base_offset);
+        if self.next_offset.is_none() && base.is_none() {
+            self.tally.head = distance(Offset(0), header.base_offset);
+        }
+        if header.is_legacy() {
+            // The base offset of a wrapper is not in its header.
+        } else if self.damaged {
+            self.hole(context, expected, header.base_offset, HoleKind::Damage, segment);
+        } else if opens_segment && self.next_offset.is_some() {
+            let begins = base.filter(|&base| base >= expected && base <= header.base_offset);
+            let begins = begins.unwrap_or(header.base_offset);
+            self.hole(context, expected, begins, HoleKind::Boundary, segment);
+            self.hole(context, begins, header.base_offset, HoleKind::Inside, segment);
+        } else {
+            self.hole(context, expected, header.base_offset, HoleKind::Inside, segment);
+        }
+        if header.is_sparse() || header.delete_horizon().is_some() {
+            self.last_trace_of_cleaner = Some(segment);
+        }
+        self.damaged = false;
+        self.segment = Some(segment);
+        self.next_offset = Some(header.last_offset().next());
+    }
+
+    /// Missing offsets so far.
+    pub(super) const fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The offset behind the last batch.
+    pub(super) const fn next_offset(&self) -> Option<Offset> {
+        self.next_offset
+    }
+
+    /// Whether the last thing seen was damage.
+    pub(super) const fn ends_in_damage(&self) -> bool {
+        self.damaged
+    }
+
+    /// The first offset that the cleaner certainly has not reached; holes below it are its own.
+    pub(super) fn cleaned_below(&self, context: &PartitionContext) -> Option<Offset> {
+        let many = self.holes_inside >= HOLES_OF_A_CLEANER;
+        let segment = self.last_trace_of_cleaner.max(self.last_hole_inside.filter(|_| many));
+        // The cleaner works on whole segments.
+        let traced = segment.map(|segment| {
+            let behind = context.segment_bases.get(segment.saturating_add(1)).copied();
+            behind.or(self.next_offset).unwrap_or(Offset(i64::MAX))
+        });
+        match (context.cleaned_up_to, context.compacted) {
+            (Some(checkpoint), _) => Some(checkpoint.max(traced.unwrap_or(checkpoint))),
+            (None, Some(true)) => Some(Offset(i64::MAX)),
+            (None, _) => traced,
+        }
+    }
+
+    /// The holes that were kept, and how many were not.
+    pub(super) fn into_holes(self) -> (Vec<OffsetHole>, u64) {
+        (self.holes.into(), self.holes_omitted)
+    }
+
+    fn hole(
+        &mut self,
+        context: &PartitionContext,
+        expected: Offset,
+        found: Offset,
+        kind: HoleKind,
+        segment: usize,
+    ) {
+        let missing = distance(expected, found);
+        if missing == 0 {
+            return;
+        }
+        let cleaned = context.cleaned_up_to.is_some_and(|limit| expected < limit);
+        let counter = match kind {
+            HoleKind::Damage => &mut self.tally.damage,
+            HoleKind::Boundary | HoleKind::Inside if cleaned => &mut self.tally.cleaned,
+            HoleKind::Head | HoleKind::Boundary => &mut self.tally.boundary,
+            HoleKind::Inside => &mut self.tally.inside,
+        };
+        *counter = counter.saturating_add(missing);
+        if kind == HoleKind::Inside {
+            self.holes_inside = self.holes_inside.saturating_add(1);
+            self.last_hole_inside = Some(segment);
+        }
+        if cleaned && kind != HoleKind::Damage {
+            return;
+        }
+        if self.holes.len() == MAX_HOLES {
+            self.holes.pop_front();
+            self.holes_omitted = self.holes_omitted.saturating_add(1);
+        }
+        self.holes.push_back(OffsetHole {
+            first_offset: expected,
+            last_offset: found.plus(-1),
+            kind,
+            segment,
+        });
+    }
+}
+
+/// Offsets from `from` up to but not including `to`; 0 when `to` is not behind `from`.
+fn distance(from: Offset, to: Offset) -> u64 {
+    u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0)
+}

@@ -1,0 +1,103 @@
+//! Under which leaders the batches were appended, and whether that fits.
+//!
+//! A leader stamps its epoch into every batch, so epochs never go back along a log; skipped ones
+//! are normal. Every batch lies in the range that `leader-epoch-checkpoint` names for its epoch. The
+//! file may name epochs without batches, lack what lies below its first line, and lack the newest
+//! epochs, because it is written behind the log (KIP-101, `LeaderEpochFileCache`).
+
+use super::{LeaderEpochStep, LeaderEpochStepKind, PartitionContext};
+use crate::units::{LeaderEpoch, Offset};
+
+/// Entries that are kept one by one, of changes and of misfits.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Follows the leader epochs of one partition.
+#[derive(Debug, Default)]
+pub(super) struct LeaderEpochs {
+    current: Option<LeaderEpoch>,
+    pub(super) changes: Vec<(LeaderEpoch, Offset)>,
+    pub(super) steps: Vec<LeaderEpochStep>,
+    contradicts: bool,
+}
+
+impl LeaderEpochs {
+    /// Takes the epoch of the batch at `offset`.
+    pub(super) fn batch(&mut self, context: &PartitionContext, epoch: Option<LeaderEpoch>, offset: Offset) {
+        let Some(epoch) = epoch else { return };
+        let named = named_by_checkpoint(context, offset).filter(|&(named, is_newest)| {
+            // Behind its last line the file may lag; a lower epoch there is no lag.
+            epoch != named && !(is_newest && epoch > named)
+        });
+        if let Some(expected) = self.current.filter(|&current| epoch < current) {
+            self.step(LeaderEpochStepKind::Back, offset, epoch, expected);
+        } else if let Some((expected, _)) = named
+            && !self.contradicts
+        {
+            self.step(LeaderEpochStepKind::NotAsCheckpoint, offset, epoch, expected);
+        }
+        self.contradicts = named.is_some();
+        if self.current != Some(epoch) && self.changes.len() < MAX_ENTRIES {
+            self.changes.push((epoch, offset));
+        }
+        self.current = Some(epoch);
+    }
+
+    fn step(
+        &mut self,
+        kind: LeaderEpochStepKind,
+        at_offset: Offset,
+        found: LeaderEpoch,
+        expected: LeaderEpoch,
+    ) {
+        if self.steps.len() < MAX_ENTRIES {
+            self.steps.push(LeaderEpochStep { kind, at_offset, found, expected });
+        }
+    }
+}
+
+/// The epoch that the checkpoint names for an offset, and whether it is its newest.
+fn named_by_checkpoint(context: &PartitionContext, offset: Offset) -> Option<(LeaderEpoch, bool)> {
+    let behind = context.leader_epochs.partition_point(|&(_, start)| start <= offset);
+    let (epoch, _) = *context.leader_epochs.get(behind.checked_sub(1)?)?;
+    Some((epoch, behind == context.leader_epochs.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(checkpoint: &[(i32, i64)], batches: &[(i32, i64)]) -> Vec<(LeaderEpochStepKind, i64)> {
+        let context = PartitionContext {
+            leader_epochs: checkpoint.iter().map(|&(e, o)| (LeaderEpoch(e), Offset(o))).collect(),
+            ..PartitionContext::default()
+        };
+        let mut epochs = LeaderEpochs::default();
+        for &(epoch, offset) in batches {
+            epochs.batch(&context, Some(LeaderEpoch(epoch)), Offset(offset));
+        }
+        epochs.steps.iter().map(|step| (step.kind, step.at_offset.0)).collect()
+    }
+
+    #[test]
+    fn skipped_epochs_and_epochs_without_batches_are_normal() {
+        assert_eq!(steps(&[(0, 0), (1, 5), (2, 5), (6, 9)], &[(0, 0), (2, 5), (6, 9)]), []);
+    }
+
+    #[test]
+    fn an_epoch_that_goes_back_is_told_once_where_it_happens() {
+        assert_eq!(steps(&[], &[(0, 0), (3, 5), (2, 6), (2, 7)]), [(LeaderEpochStepKind::Back, 6)]);
+    }
+
+    #[test]
+    fn a_checkpoint_may_lag_and_may_begin_late() {
+        assert_eq!(steps(&[(2, 8)], &[(0, 0), (1, 5), (2, 8), (3, 9)]), []);
+    }
+
+    #[test]
+    fn a_batch_outside_the_range_of_its_epoch_contradicts_the_checkpoint() {
+        assert_eq!(
+            steps(&[(0, 0), (1, 5), (2, 9)], &[(0, 0), (0, 6), (0, 7), (2, 9)]),
+            [(LeaderEpochStepKind::NotAsCheckpoint, 6)]
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! How the sequence of a batch follows what its producer wrote before.
+//!
+//! Goes in: the range of a batch, and the [`SequenceTrack`] of its producer and epoch. Comes out:
+//! one [`Transition`]. Brokers refuse most of these on produce, but replication, recovery and a
+//! broker that lost its memory accept them all, so each can stand in a log.
+//!
+//! Source: `ProducerAppendInfo.checkSequence`, `ProducerStateEntry.findDuplicateBatch`. Kafka
+//! remembers five batches; a track remembers the newest [`RECENT_BATCHES`] ranges exactly and all
+//! others as an interval set, so its size does not grow with the log.
+
+use crate::units::Sequence;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Ranges that are remembered with their exact bounds.
+const RECENT_BATCHES: usize = 64;
+/// Separate intervals that are remembered; beyond it the lowest two become one.
+const MAX_INTERVALS: usize = 1024;
+/// Half of the sequence space: a jump farther than this is a step back.
+const HALF: u32 = 1 << 30;
+
+/// How a batch follows the batches before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// The first batch of the producer here, at sequence 0.
+    NewProducer,
+    /// The first batch of the producer here, above 0.
+    NewProducerMidStream,
+    /// A newer epoch, from sequence 0.
+    EpochUp,
+    /// A newer epoch, above 0.
+    EpochUpMidStream,
+    /// An epoch below one that this partition has seen.
+    EpochDown,
+    /// The next sequence.
+    Next,
+    /// Exactly a range that is there already.
+    ExactRepeat,
+    /// Sequences that are all there already; the bounds of their batches are no longer known.
+    CoveredRepeat,
+    /// Partly, or with other bounds, what is there already.
+    Overlap,
+    /// Lower than what was written last, and not there yet.
+    StepBack,
+    /// Sequences were left out.
+    Gap {
+        /// The first one that is missing.
+        expected: Sequence,
+        /// How many are missing.
+        missing: u32,
+    },
+    /// No epoch or no sequence beside the producer id: the broker checks nothing.
+    Unchecked,
+}
+
+/// What one producer wrote in one epoch.
+#[derive(Clone, Debug)]
+pub struct SequenceTrack {
+    last: Sequence,
+    frontier: Sequence,
+    covered: Intervals,
+    recent: VecDeque<(Sequence, Sequence)>,
+}
+
+impl SequenceTrack {
+    /// Begins with the first batch.
+    #[must_use]
+    pub fn begin(first: Sequence, last: Sequence) -> Self {
+        let mut track = Self { last, frontier: last, covered: Intervals::default(), recent: VecDeque::new() };
+        track.remember(first, last);
+        track
+    }
+
+    /// Takes the next batch and says how it follows.
+    pub fn take(&mut self, first: Sequence, last: Sequence) -> Transition {
+        let transition = self.classify(first, last);
+        self.last = last;
+        if self.frontier.distance_to(last) < HALF {
+            self.frontier = last;
+        }
+        self.remember(first, last);
+        transition
+    }
+
+    fn classify(&self, first: Sequence, last: Sequence) -> Transition {
+        if self.recent.contains(&(first, last)) {
+            return Transition::ExactRepeat;
+        }
+        match self.covered.share(first, last) {
+            // With a full memory the bounds of an older batch may simply be forgotten.
+            Share::All if self.recent.len() == RECENT_BATCHES => return Transition::CoveredRepeat,
+            Share::All | Share::Some => return Transition::Overlap,
+            Share::None => {}
+        }
+        let expected = self.covered.end_behind(self.last).advance(1);
+        if first == expected || first == self.frontier.advance(1) {
+            return Transition::Next;
+        }
+        let missing = expected.distance_to(first);
+        if missing < HALF { Transition::Gap { expected, missing } } else { Transition::StepBack }
+    }
+
+    fn remember(&mut self, first: Sequence, last: Sequence) {
+        if self.recent.len() == RECENT_BATCHES {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((first, last));
+        self.covered.insert(first, last);
+    }
+}
+
+enum Share {
+    None,
+    Some,
+    All,
+}
+
+/// Ranges of sequences, both ends included; a range across the wrap is kept as two.
+#[derive(Clone, Debug, Default)]
+struct Intervals {
+    by_start: BTreeMap<i32, i32>,
+}
+
+impl Intervals {
+    fn pieces(first: Sequence, last: Sequence) -> impl Iterator<Item = (i32, i32)> {
+        let (first, last) = (first.get(), last.get());
+        let wraps = last < first;
+        let head = if wraps { (first, i32::MAX) } else { (first, last) };
+        std::iter::once(head).chain(wraps.then_some((0, last)))
+    }
+
+    fn insert(&mut self, first: Sequence, last: Sequence) {
+        for (mut start, mut end) in Self::pieces(first, last) {
+            while let Some((&low, &high)) = self.by_start.range(..=end.saturating_add(1)).next_back() {
+                if high.saturating_add(1) < start {
+                    break;
+                }
+                self.by_start.remove(&low);
+                start = start.min(low);
+                end = end.max(high);
+            }
+            self.by_start.insert(start, end);
+        }
+        while self.by_start.len() > MAX_INTERVALS
+            && let Some((start, _)) = self.by_start.pop_first()
+            && let Some((_, end)) = self.by_start.pop_first()
+        {
+            self.by_start.insert(start, end);
+        }
+    }
+
+    fn share(&self, first: Sequence, last: Sequence) -> Share {
+        let (mut all, mut some) = (true, false);
+        for (start, end) in Self::pieces(first, last) {
+            match self.by_start.range(..=end).next_back() {
+                Some((&low, &high)) if high >= start => {
+                    some = true;
+                    all &= low <= start && high >= end;
+                }
+                _ => all = false,
+            }
+        }
+        match (all, some) {
+            (true, _) => Share::All,
+            (false, true) => Share::Some,
+            (false, false) => Share::None,
+        }
+    }
+
+    /// The end of the unbroken range that holds `sequence`, across the wrap.
+    fn end_behind(&self, sequence: Sequence) -> Sequence {
+        let end_of =
+            |at: i32| self.by_start.range(..=at).next_back().map(|(_, &end)| end).filter(|&end| end >= at);
+        let end = end_of(sequence.get()).unwrap_or(sequence.get());
+        let end = if end == i32::MAX { end_of(0).unwrap_or(end) } else { end };
+        Sequence::new(end).unwrap_or(sequence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seq(number: i32) -> Sequence {
+        Sequence::new(number).unwrap()
+    }
+
+    fn after(ranges: &[(i32, i32)]) -> SequenceTrack {
+        let mut track = SequenceTrack::begin(seq(ranges[0].0), seq(ranges[0].1));
+        for &(first, last) in &ranges[1..] {
+            track.take(seq(first), seq(last));
+        }
+        track
+    }
+
+    fn then(ranges: &[(i32, i32)], first: i32, last: i32) -> Transition {
+        after(ranges).take(seq(first), seq(last))
+    }
+
+    #[test]
+    fn the_next_sequence_after_the_largest_is_zero() {
+        assert_eq!(then(&[(i32::MAX - 2, i32::MAX)], 0, 4), Transition::Next);
+    }
+
+    #[test]
+    fn a_batch_across_the_wrap_is_followed_by_the_sequence_behind_it() {
+        assert_eq!(then(&[(i32::MAX - 4, i32::MAX - 2), (i32::MAX - 1, 1)], 2, 3), Transition::Next);
+        assert_eq!(then(&[(i32::MAX - 1, 0)], 7, 8), Transition::Gap { expected: seq(1), missing: 6 });
+    }
+
+    #[test]
+    fn a_batch_across_the_wrap_that_comes_again_is_a_repeat() {
+        assert_eq!(then(&[(i32::MAX - 1, 1)], i32::MAX - 1, 1), Transition::ExactRepeat);
+    }
+
+    #[test]
+    fn left_out_sequences_are_counted() {
+        assert_eq!(then(&[(0, 4)], 9, 9), Transition::Gap { expected: seq(5), missing: 4 });
+    }
+
+    #[test]
+    fn a_repeat_that_steps_back_and_goes_on_is_no_gap() {
+        let mut track = after(&[(0, 2), (3, 3), (4, 5)]);
+        assert_eq!(track.take(seq(3), seq(3)), Transition::ExactRepeat);
+        assert_eq!(track.take(seq(6), seq(6)), Transition::Next);
+    }
+
+    #[test]
+    fn a_gap_behind_a_repeat_is_counted_from_the_highest_sequence() {
+        let mut track = after(&[(0, 4), (5, 9), (0, 4)]);
+        assert_eq!(track.take(seq(12), seq(12)), Transition::Gap { expected: seq(10), missing: 2 });
+    }
+
+    #[test]
+    fn other_bounds_over_the_same_sequences_overlap() {
+        assert_eq!(then(&[(0, 3), (4, 7)], 0, 2), Transition::Overlap);
+        assert_eq!(then(&[(0, 3), (4, 7)], 6, 9), Transition::Overlap);
+    }
+
+    #[test]
+    fn a_start_below_the_first_one_is_a_step_back_and_what_follows_it_is_next() {
+        let mut track = after(&[(57, 60)]);
+        assert_eq!(track.take(seq(0), seq(2)), Transition::StepBack);
+        assert_eq!(track.take(seq(3), seq(3)), Transition::Next);
+        assert_eq!(track.take(seq(6), seq(6)), Transition::Gap { expected: seq(4), missing: 2 });
+    }
+
+    #[test]
+    fn a_repeat_whose_bounds_are_forgotten_is_still_no_anomaly() {
+        let mut track = after(&[(0, 0)]);
+        for number in 1..1000 {
+            assert_eq!(track.take(seq(number), seq(number)), Transition::Next);
+        }
+        assert_eq!(track.take(seq(3), seq(3)), Transition::CoveredRepeat);
+        assert_eq!(track.take(seq(999), seq(999)), Transition::ExactRepeat);
+    }
+
+    #[test]
+    fn a_track_stays_small_whatever_is_written() {
+        let mut track = after(&[(0, 0)]);
+        for number in 0..20_000 {
+            track.take(seq(number * 3), seq(number * 3));
+        }
+        assert!(track.covered.by_start.len() <= MAX_INTERVALS);
+        assert!(track.recent.len() <= RECENT_BATCHES);
+    }
+}

@@ -1,0 +1,309 @@
+//! Whether the producer snapshots agree with the log.
+//!
+//! A snapshot holds the state after every batch below its number. The log is the witness: an entry
+//! is wrong when the log holds another batch at its offset, or later batches of the producer below
+//! the snapshot's number. A producer that is missing has usually expired; it cannot have when an
+//! entry stayed whose batch is older both in the log and in time, because a sweep takes by time
+//! alone. What a snapshot remembers and the files do not hold is taken from it: the first offset of
+//! an open transaction, and the sequence at which the files begin.
+//!
+//! Source: `ProducerStateManager.takeSnapshot`, `removeExpiredProducers`; KAFKA-9144, KAFKA-7190;
+//! 0.11 names the marker's offset instead of the batch's.
+
+use super::continuity::Continuity;
+use super::producers::{ProducerState, Producers};
+use super::transactions::Transactions;
+use super::{PartitionContext, Snapshot, SnapshotConflict, SnapshotConflictKind, SnapshotEntry};
+use crate::format::BatchHeader;
+use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Contradictions that are kept one by one.
+const MAX_CONFLICTS: usize = 1_000;
+
+/// Holds the snapshots of a partition against its log.
+#[derive(Debug)]
+pub(super) struct SnapshotCheck {
+    /// Indices into the context's snapshots, by number.
+    order: Vec<usize>,
+    next: usize,
+    /// The batches at the offsets that entries name.
+    witnesses: BTreeMap<Offset, Witness>,
+    conflicts: Vec<SnapshotConflict>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Witness {
+    /// No batch was seen there.
+    Unseen,
+    /// A batch lies across the offset and ends behind it.
+    Across(ProducerId),
+    /// A batch ends at the offset.
+    Ends(ProducerId, Option<ProducerEpoch>, Option<Sequence>, Kind),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Data,
+    Marker,
+}
+
+impl SnapshotCheck {
+    pub(super) fn new(context: &PartitionContext) -> Self {
+        let mut order: Vec<usize> = (0..context.snapshots.len()).collect();
+        order.sort_by_key(|&at| context.snapshots.get(at).map(|snapshot| snapshot.offset));
+        let witnesses = context
+            .snapshots
+            .iter()
+            .filter_map(|snapshot| snapshot.entries.as_ref().ok())
+            .flatten()
+            .filter_map(|entry| Some((entry.last_offset?, Witness::Unseen)))
+            .collect();
+        Self { order, next: 0, witnesses, conflicts: Vec::new() }
+    }
+
+    /// Compares all snapshots with a number up to the base offset of the next batch.
+    pub(super) fn reach(
+        &mut self,
+        context: &PartitionContext,
+        base_offset: Offset,
+        producers: &mut Producers,
+        transactions: &mut Transactions,
+        continuity: &Continuity,
+    ) {
+        let begins = continuity.next_offset().is_none();
+        let mut remembered = None;
+        while let Some(snapshot) = self.peek(context).filter(|snapshot| snapshot.offset <= base_offset) {
+            self.next = self.next.saturating_add(1);
+            let Some(entries) = self.readable(snapshot) else { continue };
+            if begins {
+                remembered = Some((snapshot, entries));
+            } else if continuity.next_offset() <= Some(snapshot.offset) {
+                self.compare(snapshot, entries, producers, transactions, continuity);
+            }
+        }
+        if let Some((snapshot, entries)) = remembered {
+            let at_first_file = context.segment_bases.first() == Some(&snapshot.offset);
+            for entry in entries {
+                if let Some(first) = entry.current_txn_first_offset {
+                    transactions.remembered(entry.producer_id, entry.producer_epoch, first);
+                }
+                if at_first_file {
+                    producers.remember(entry);
+                }
+            }
+        }
+    }
+
+    /// Notes the batch where an entry names its offset.
+    pub(super) fn see(&mut self, header: &BatchHeader) {
+        let (first, last) = (header.base_offset, header.last_offset());
+        if last < first {
+            return;
+        }
+        for (&offset, witness) in self.witnesses.range_mut(first..=last) {
+            *witness = if offset == last {
+                let kind = if header.is_control() { Kind::Marker } else { Kind::Data };
+                Witness::Ends(header.producer_id, header.producer_epoch, header.last_sequence(), kind)
+            } else {
+                Witness::Across(header.producer_id)
+            };
+        }
+    }
+
+    /// Compares the snapshots at the end of the log, and tells those that lie behind it.
+    pub(super) fn finish(
+        &mut self,
+        context: &PartitionContext,
+        end: Offset,
+        producers: &mut Producers,
+        transactions: &mut Transactions,
+        continuity: &Continuity,
+    ) {
+        self.reach(context, end, producers, transactions, continuity);
+        // A copy of a running broker has files of different moments, and behind damage the end of
+        // the log is not known.
+        let end_is_known = context.clean_shutdown != Some(false) && !continuity.ends_in_damage();
+        while let Some(snapshot) = self.peek(context) {
+            self.next = self.next.saturating_add(1);
+            if self.readable(snapshot).is_some() && end_is_known {
+                self.conflict(SnapshotConflict {
+                    file: snapshot.file.clone(),
+                    offset: snapshot.offset,
+                    kind: SnapshotConflictKind::BeyondLogEnd,
+                    producer_id: None,
+                    snapshot: Some(format!("covers the log up to offset {}", snapshot.offset)),
+                    log: Some(format!("ends at offset {end}")),
+                });
+            }
+        }
+    }
+
+    pub(super) fn into_conflicts(self) -> Vec<SnapshotConflict> {
+        self.conflicts
+    }
+
+    fn peek<'c>(&self, context: &'c PartitionContext) -> Option<&'c Snapshot> {
+        context.snapshots.get(*self.order.get(self.next)?)
+    }
+
+    fn readable<'c>(&mut self, snapshot: &'c Snapshot) -> Option<&'c [SnapshotEntry]> {
+        match &snapshot.entries {
+            Ok(entries) => Some(entries),
+            Err(why) => {
+                self.conflict(SnapshotConflict {
+                    file: snapshot.file.clone(),
+                    offset: snapshot.offset,
+                    kind: SnapshotConflictKind::Damaged,
+                    producer_id: None,
+                    snapshot: Some(why.clone()),
+                    log: None,
+                });
+                None
+            }
+        }
+    }
+
+    fn compare(
+        &mut self,
+        snapshot: &Snapshot,
+        entries: &[SnapshotEntry],
+        producers: &Producers,
+        transactions: &mut Transactions,
+        continuity: &Continuity,
+    ) {
+        let whole = continuity.tally().damage == 0 && !continuity.ends_in_damage();
+        for entry in entries {
+            let state = producers.states.get(&entry.producer_id);
+            if let Some((kind, log)) = self.contradiction(snapshot, entry, state) {
+                self.about(snapshot, entry.producer_id, kind, Some(words(entry)), Some(log));
+            }
+            let open = transactions.open_since(entry.producer_id);
+            let (said, known) = (entry.current_txn_first_offset, state.and_then(|state| state.last_marker));
+            match (said, open) {
+                (Some(first), None) if known.is_none_or(|marker| marker < first) => {
+                    transactions.remembered(entry.producer_id, entry.producer_epoch, first);
+                }
+                (Some(first), Some(open)) if first < open => {
+                    transactions.began_earlier(entry.producer_id, first);
+                }
+                (None, None) => {}
+                (Some(first), Some(open)) if first == open => {}
+                _ if whole => {
+                    let words = |first: Option<Offset>| match first {
+                        Some(first) => format!("a transaction open since offset {first}"),
+                        None => "no open transaction".to_owned(),
+                    };
+                    let kind = SnapshotConflictKind::OtherTransaction;
+                    self.about(snapshot, entry.producer_id, kind, Some(words(said)), Some(words(open)));
+                }
+                _ => {}
+            }
+        }
+        let listed: BTreeSet<ProducerId> = entries.iter().map(|entry| entry.producer_id).collect();
+        // The smallest time that stayed, among entries up to each offset.
+        let mut stayed: Vec<(Offset, i64)> = entries
+            .iter()
+            .filter(|entry| entry.current_txn_first_offset.is_none())
+            .filter_map(|entry| Some((entry.last_offset?, entry.timestamp)))
+            .collect();
+        stayed.sort_unstable();
+        let mut oldest = i64::MAX;
+        for (_, time) in &mut stayed {
+            oldest = oldest.min(*time);
+            *time = oldest;
+        }
+        for (&producer_id, state) in &producers.states {
+            let Some(last) = state.last_batch else { continue };
+            let older = stayed.partition_point(|&(offset, _)| offset < last.last_offset);
+            let survivor = older.checked_sub(1).and_then(|at| stayed.get(at)).map(|&(_, time)| time);
+            if let (Some(survivor), Some(time)) = (survivor, state.last_timestamp)
+                && survivor < time
+                && !listed.contains(&producer_id)
+            {
+                let log =
+                    format!("last batch at offset {}, newer than entries that stayed", last.last_offset);
+                let kind = SnapshotConflictKind::LacksProducer;
+                self.about(snapshot, producer_id, kind, None, Some(log));
+            }
+        }
+    }
+
+    fn contradiction(
+        &self,
+        snapshot: &Snapshot,
+        entry: &SnapshotEntry,
+        state: Option<&ProducerState>,
+    ) -> Option<(SnapshotConflictKind, String)> {
+        let logged = state.and_then(|state| state.last_batch);
+        let Some(offset) = entry.last_offset else {
+            // No batch known in this epoch: right when a marker began the epoch.
+            let state = state.filter(|state| state.has_data_in(entry.producer_epoch))?;
+            let last = state.last_batch?;
+            return Some((
+                SnapshotConflictKind::Stale,
+                format!("a batch that ends at offset {}", last.last_offset),
+            ));
+        };
+        if offset >= snapshot.offset {
+            let log = format!("offsets below {} are what the snapshot covers", snapshot.offset);
+            return Some((SnapshotConflictKind::EntryBeyondSnapshot, log));
+        }
+        let other = |log| Some((SnapshotConflictKind::OtherBatch, log));
+        match self.witnesses.get(&offset) {
+            Some(&Witness::Ends(id, _, _, Kind::Marker)) if id == entry.producer_id => None,
+            Some(&Witness::Ends(id, epoch, last, Kind::Data)) if id == entry.producer_id => {
+                if last != entry.last_sequence || epoch > entry.producer_epoch {
+                    let last = last.map_or_else(|| "none".to_owned(), |last| last.to_string());
+                    let epoch = epoch.map_or_else(|| "none".to_owned(), |epoch| epoch.to_string());
+                    return other(format!("epoch {epoch}, last sequence {last} at offset {offset}"));
+                }
+                let later = logged.filter(|batch| batch.last_offset > offset)?;
+                let log = format!("a later batch of it that ends at offset {}", later.last_offset);
+                Some((SnapshotConflictKind::Stale, log))
+            }
+            Some(&Witness::Ends(id, ..)) => {
+                other(format!("a batch of producer {id} ends at offset {offset}"))
+            }
+            Some(&Witness::Across(id)) => {
+                other(format!("a batch of producer {id} lies across offset {offset}"))
+            }
+            Some(Witness::Unseen) | None => None,
+        }
+    }
+
+    fn about(
+        &mut self,
+        file: &Snapshot,
+        producer_id: ProducerId,
+        kind: SnapshotConflictKind,
+        snapshot: Option<String>,
+        log: Option<String>,
+    ) {
+        self.conflict(SnapshotConflict {
+            file: file.file.clone(),
+            offset: file.offset,
+            kind,
+            producer_id: Some(producer_id),
+            snapshot,
+            log,
+        });
+    }
+
+    fn conflict(&mut self, conflict: SnapshotConflict) {
+        if self.conflicts.len() < MAX_CONFLICTS {
+            self.conflicts.push(conflict);
+        }
+    }
+}
+
+fn words(entry: &SnapshotEntry) -> String {
+    let epoch = entry.producer_epoch.map_or_else(|| "none".to_owned(), |epoch| epoch.to_string());
+    match (entry.last_sequence, entry.last_offset) {
+        (Some(sequence), Some(offset)) => {
+            format!("epoch {epoch}, last sequence {sequence} at offset {offset}")
+        }
+        (_, Some(offset)) => format!("epoch {epoch}, last batch at offset {offset}"),
+        (_, None) => format!("epoch {epoch}, no batch known"),
+    }
+}

@@ -1,0 +1,169 @@
+//! Which transactions a partition holds, how each ended, and what that withholds.
+//!
+//! A marker ends the open transaction of its producer id, whatever its epoch: under transaction
+//! protocol 2, after a timeout and after fencing its epoch is above that of the data. Markers that
+//! find nothing open (a retry, a partition without data, compacted data) are innocent and only
+//! counted; control batches that the cleaner emptied are ignored.
+//!
+//! Source: `ProducerAppendInfo.appendEndTxnMarker`; KIP-98, KIP-890, KAFKA-7467.
+
+use super::{EmptyMarker, TransactionSpan, WithheldRange};
+use crate::finding::Outcome;
+use crate::format::BatchHeader;
+use crate::units::{Offset, ProducerEpoch, ProducerId};
+use std::collections::BTreeMap;
+
+/// Markers without data that are kept one by one.
+const MAX_EMPTY_MARKERS: usize = 10_000;
+
+/// The transactions of one partition, folded in offset order.
+#[derive(Debug, Default)]
+pub(super) struct Transactions {
+    open: BTreeMap<ProducerId, Open>,
+    done: Vec<TransactionSpan>,
+    withheld: Vec<WithheldRange>,
+    pub(super) empty_markers: Vec<EmptyMarker>,
+    pub(super) empty_markers_omitted: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    span: TransactionSpan,
+    ranges: Vec<(Offset, Offset)>,
+}
+
+/// What ended a transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marker {
+    pub(super) producer_id: ProducerId,
+    pub(super) producer_epoch: Option<ProducerEpoch>,
+    pub(super) offset: Offset,
+    pub(super) timestamp: Option<i64>,
+    /// `None` when the marker cannot be read.
+    pub(super) outcome: Option<Outcome>,
+}
+
+impl Transactions {
+    /// A transactional data batch.
+    pub(super) fn data(&mut self, header: &BatchHeader) {
+        let (first, last) = (header.base_offset, header.last_offset());
+        let time = (header.max_timestamp != -1).then_some(header.max_timestamp);
+        let open = self.open.entry(header.producer_id).or_insert_with(|| Open {
+            span: TransactionSpan {
+                producer_id: header.producer_id,
+                producer_epoch: header.producer_epoch,
+                first_offset: first,
+                last_offset: None,
+                marker_offset: None,
+                marker_epoch: None,
+                first_timestamp: time,
+                marker_timestamp: None,
+                outcome: Outcome::Open,
+            },
+            ranges: Vec::new(),
+        });
+        open.span.last_offset = Some(last);
+        open.span.first_timestamp = open.span.first_timestamp.or(time);
+        match open.ranges.last_mut() {
+            Some(range) if range.1.next() == first => range.1 = last,
+            _ => open.ranges.push((first, last)),
+        }
+    }
+
+    /// A transaction that only a producer snapshot remembers.
+    pub(super) fn remembered(
+        &mut self,
+        producer_id: ProducerId,
+        epoch: Option<ProducerEpoch>,
+        first: Offset,
+    ) {
+        self.open.entry(producer_id).or_insert_with(|| Open {
+            span: TransactionSpan {
+                producer_id,
+                producer_epoch: epoch,
+                first_offset: first,
+                last_offset: None,
+                marker_offset: None,
+                marker_epoch: None,
+                first_timestamp: None,
+                marker_timestamp: None,
+                outcome: Outcome::Open,
+            },
+            ranges: Vec::new(),
+        });
+    }
+
+    /// A snapshot knows that the open transaction began before what the files hold.
+    pub(super) fn began_earlier(&mut self, producer_id: ProducerId, first: Offset) {
+        if let Some(open) = self.open.get_mut(&producer_id) {
+            open.span.first_offset = open.span.first_offset.min(first);
+        }
+    }
+
+    /// Where the open transaction of a producer begins.
+    pub(super) fn open_since(&self, producer_id: ProducerId) -> Option<Offset> {
+        self.open.get(&producer_id).map(|open| open.span.first_offset)
+    }
+
+    /// A marker.
+    pub(super) fn end(&mut self, marker: Marker) {
+        let Some(Open { mut span, ranges }) = self.open.remove(&marker.producer_id) else {
+            if let Some(outcome) = marker.outcome {
+                self.found_nothing(marker, outcome);
+            }
+            return;
+        };
+        span.marker_offset = Some(marker.offset);
+        span.marker_epoch = marker.producer_epoch;
+        span.marker_timestamp = marker.timestamp;
+        span.outcome = marker.outcome.unwrap_or(Outcome::Open);
+        self.withhold(&ranges, span.outcome);
+        self.done.push(span);
+    }
+
+    /// The transactions in order of their first offset, and what they withhold.
+    pub(super) fn finish(mut self) -> (Vec<TransactionSpan>, Vec<WithheldRange>) {
+        for (_, Open { span, ranges }) in std::mem::take(&mut self.open) {
+            self.withhold(&ranges, Outcome::Open);
+            self.done.push(span);
+        }
+        self.done.sort_by_key(|span| (span.first_offset, span.producer_id));
+        self.withheld.sort_by_key(|range| range.first_offset);
+        let mut merged: Vec<WithheldRange> = Vec::with_capacity(self.withheld.len());
+        for range in self.withheld {
+            match merged.last_mut() {
+                Some(last)
+                    if last.outcome == range.outcome && last.last_offset.next() >= range.first_offset =>
+                {
+                    last.last_offset = last.last_offset.max(range.last_offset);
+                }
+                _ => merged.push(range),
+            }
+        }
+        (self.done, merged)
+    }
+
+    fn withhold(&mut self, ranges: &[(Offset, Offset)], outcome: Outcome) {
+        if outcome != Outcome::Committed {
+            self.withheld.extend(ranges.iter().map(|&(first_offset, last_offset)| WithheldRange {
+                first_offset,
+                last_offset,
+                outcome,
+            }));
+        }
+    }
+
+    fn found_nothing(&mut self, marker: Marker, outcome: Outcome) {
+        if self.empty_markers.len() < MAX_EMPTY_MARKERS {
+            self.empty_markers.push(EmptyMarker {
+                producer_id: marker.producer_id,
+                producer_epoch: marker.producer_epoch,
+                offset: marker.offset,
+                timestamp: marker.timestamp,
+                outcome,
+            });
+        } else {
+            self.empty_markers_omitted = self.empty_markers_omitted.saturating_add(1);
+        }
+    }
+}
