@@ -14,7 +14,7 @@ use super::transactions::{Marker, Transactions};
 use super::{BatchFact, Ineffective, IneffectiveReason, PartitionContext, PartitionFacts, Protection};
 use crate::finding::Outcome;
 use crate::format::control::{ControlRecord, Outcome as Decision};
-use crate::format::{BatchHeader, Damage};
+use crate::format::{BatchHeader, Damage, TimestampType};
 use crate::units::Offset;
 
 /// Damaged places that are kept one by one.
@@ -160,6 +160,9 @@ impl Ledger {
         self.counts.first_timestamp = earliest(self.counts.first_timestamp, time);
         self.counts.last_timestamp = self.counts.last_timestamp.max(time);
         self.protection.add(header, records);
+        if header.timestamp_type() == TimestampType::LogAppendTime {
+            self.clock = self.clock.max(time);
+        }
         if header.is_legacy() || !header.producer_id.is_protected() {
             return;
         }
@@ -167,7 +170,8 @@ impl Ledger {
         if header.is_transactional() {
             self.transactions.data(header);
         }
-        if !self.context.internal {
+        // An open transaction keeps its producer from expiring, and its marker renews the time.
+        if !self.context.internal && !header.is_transactional() {
             self.effectiveness(header, records, time);
         }
     }
@@ -185,7 +189,7 @@ impl Ledger {
             None => None,
         };
         let timestamp = (header.max_timestamp != -1).then_some(header.max_timestamp);
-        // Markers carry a broker's clock.
+        // Markers and append times carry a broker's clock.
         self.clock = self.clock.max(timestamp);
         self.producers.marker(header);
         self.transactions.end(Marker {

@@ -14,10 +14,12 @@ mod protection;
 #[cfg(test)]
 pub(crate) mod script;
 pub mod sequence;
+pub mod sessions;
 mod snapshots;
 mod transactions;
 
 pub use ledger::Ledger;
+pub use sessions::{Session, SessionIndex, SessionSpan, SessionStart, Sessions};
 
 use crate::finding::{Gap, GapReason, Outcome, ProtectionMode};
 use crate::format::BatchHeader;

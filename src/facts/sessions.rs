@@ -1,0 +1,292 @@
+//! Producer sessions: one life of a producer object, as far as files show it.
+//!
+//! Goes in: the facts of all partitions. Comes out: for each producer id its sessions, and which one
+//! an id and epoch belong to.
+//!
+//! Without transactions an epoch bump is local to the client (KIP-360), so all epochs of an id are
+//! one session. With transactions `initTransactions` begins a session with a higher epoch, and under
+//! protocol 2 (KIP-890) every transaction of one session has an epoch of its own. So the step from
+//! epoch k to k + 1 stays in the session only where a marker with epoch k + 1 closed data of epoch
+//! k, in whichever partition: one that took no part in a transaction shows a jump that the others
+//! bridge. Every other step begins a session. Under protocol 1 that can also be a bump within the
+//! session; only `__transaction_state` tells ([`SessionStart::EpochStep`] keeps the doubt).
+
+use super::protection::earliest;
+use super::{EpochSpan, PartitionContext, PartitionFacts};
+use crate::units::{Offset, ProducerEpoch, ProducerId};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Stands for a session within [`Sessions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionIndex(pub usize);
+
+/// One producer session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Its producer id.
+    pub producer_id: ProducerId,
+    /// Which of the id's sessions it is, from 1.
+    pub number: u32,
+    /// Whether it wrote transactions.
+    pub transactional: bool,
+    /// What says that a session begins here.
+    pub start: SessionStart,
+    /// What it wrote, by partition, in the order in which partitions were given.
+    pub spans: Vec<SessionSpan>,
+}
+
+/// What says that a session begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionStart {
+    /// It is the first of its producer id.
+    FirstSeen,
+    /// The epoch rose by more than one, or without a marker that would have raised it.
+    EpochStep {
+        /// The last epoch of the session before.
+        from: Option<ProducerEpoch>,
+        /// The first epoch of this one.
+        to: Option<ProducerEpoch>,
+    },
+}
+
+/// What a session wrote to one partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSpan {
+    /// The index of the partition among those given.
+    pub partition: usize,
+    /// Base offset of its first batch.
+    pub first_offset: Offset,
+    /// Last offset of its last batch.
+    pub last_offset: Offset,
+    /// The smallest time of its batches.
+    pub first_timestamp: Option<i64>,
+    /// The largest time of its batches.
+    pub last_timestamp: Option<i64>,
+    /// Its batches.
+    pub batches: u64,
+    /// Its records, as they are now.
+    pub records: u64,
+    /// Its epochs, in order of their first offset.
+    pub epochs: Vec<EpochSpan>,
+}
+
+impl Session {
+    /// The name in the report, such as `1000#1`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}#{}", self.producer_id, self.number)
+    }
+
+    /// What it wrote to one partition.
+    #[must_use]
+    pub fn in_partition(&self, partition: usize) -> Option<&SessionSpan> {
+        let at = self.spans.binary_search_by_key(&partition, |span| span.partition).ok()?;
+        self.spans.get(at)
+    }
+
+    /// The smallest time of its batches, over all partitions.
+    #[must_use]
+    pub fn first_timestamp(&self) -> Option<i64> {
+        self.spans.iter().fold(None, |least, span| earliest(least, span.first_timestamp))
+    }
+
+    /// The largest time of its batches, over all partitions.
+    #[must_use]
+    pub fn last_timestamp(&self) -> Option<i64> {
+        self.spans.iter().filter_map(|span| span.last_timestamp).max()
+    }
+}
+
+/// The sessions of all producers.
+#[derive(Clone, Debug, Default)]
+pub struct Sessions {
+    sessions: Vec<Session>,
+    index: HashMap<(ProducerId, Option<ProducerEpoch>), SessionIndex>,
+}
+
+impl Sessions {
+    /// Finds the sessions in the facts of all partitions (of the leading replica of each).
+    #[must_use]
+    pub fn build(partitions: &[(&PartitionContext, &PartitionFacts)]) -> Self {
+        let mut ids: BTreeMap<ProducerId, Epochs> = BTreeMap::new();
+        for (partition, (context, facts)) in partitions.iter().enumerate() {
+            for span in &facts.epochs {
+                let epochs = ids.entry(span.producer_id).or_default();
+                epochs.transactional |= span.transactional && !context.internal;
+                epochs.spans.entry(span.producer_epoch).or_default().push((partition, span));
+            }
+            for transaction in &facts.transactions {
+                if let (Some(data), Some(marker)) = (transaction.producer_epoch, transaction.marker_epoch)
+                    && data.0.checked_add(1) == Some(marker.0)
+                {
+                    ids.entry(transaction.producer_id).or_default().closed_by_next.insert(data);
+                }
+            }
+        }
+        let mut this = Self::default();
+        for (id, epochs) in ids {
+            this.add(id, &epochs);
+        }
+        this
+    }
+
+    /// The session that an id and epoch belong to.
+    #[must_use]
+    pub fn lookup(&self, id: ProducerId, epoch: Option<ProducerEpoch>) -> Option<SessionIndex> {
+        self.index.get(&(id, epoch)).copied()
+    }
+
+    /// The session behind an index.
+    #[must_use]
+    pub fn get(&self, index: SessionIndex) -> Option<&Session> {
+        self.sessions.get(index.0)
+    }
+
+    /// All sessions, by producer id and number.
+    pub fn iter(&self) -> impl Iterator<Item = (SessionIndex, &Session)> {
+        self.sessions.iter().enumerate().map(|(at, session)| (SessionIndex(at), session))
+    }
+
+    fn add(&mut self, id: ProducerId, epochs: &Epochs<'_>) {
+        let mut number = 0;
+        let mut previous: Option<Option<ProducerEpoch>> = None;
+        for (&epoch, spans) in &epochs.spans {
+            let goes_on = previous
+                .is_some_and(|previous| !epochs.transactional || epochs.is_next_transaction(previous, epoch));
+            if !goes_on {
+                number += 1;
+                let start = previous
+                    .map_or(SessionStart::FirstSeen, |from| SessionStart::EpochStep { from, to: epoch });
+                let transactional = epochs.transactional;
+                self.sessions.push(Session {
+                    producer_id: id,
+                    number,
+                    transactional,
+                    start,
+                    spans: Vec::new(),
+                });
+            }
+            if let Some(session) = self.sessions.last_mut() {
+                for &(partition, span) in spans {
+                    session.widen(partition, span);
+                }
+            }
+            self.index.insert((id, epoch), SessionIndex(self.sessions.len().saturating_sub(1)));
+            previous = Some(epoch);
+        }
+        // Epochs came in their own order; a partition holds them in the order of its log.
+        for session in self.sessions.iter_mut().rev().take_while(|session| session.producer_id == id) {
+            for span in &mut session.spans {
+                span.epochs.sort_by_key(|epoch| epoch.first_offset);
+            }
+        }
+    }
+}
+
+impl Session {
+    fn widen(&mut self, partition: usize, epoch: &EpochSpan) {
+        match self.spans.binary_search_by_key(&partition, |span| span.partition) {
+            Ok(at) => {
+                let Some(span) = self.spans.get_mut(at) else { return };
+                span.first_offset = span.first_offset.min(epoch.first_offset);
+                span.last_offset = span.last_offset.max(epoch.last_offset);
+                span.first_timestamp = earliest(span.first_timestamp, epoch.first_timestamp);
+                span.last_timestamp = span.last_timestamp.max(epoch.last_timestamp);
+                span.batches = span.batches.saturating_add(epoch.batches);
+                span.records = span.records.saturating_add(epoch.records);
+                span.epochs.push(epoch.clone());
+            }
+            Err(at) => self.spans.insert(
+                at,
+                SessionSpan {
+                    partition,
+                    first_offset: epoch.first_offset,
+                    last_offset: epoch.last_offset,
+                    first_timestamp: epoch.first_timestamp,
+                    last_timestamp: epoch.last_timestamp,
+                    batches: epoch.batches,
+                    records: epoch.records,
+                    epochs: vec![epoch.clone()],
+                },
+            ),
+        }
+    }
+}
+
+/// The epochs of one producer id over all partitions.
+#[derive(Debug, Default)]
+struct Epochs<'a> {
+    transactional: bool,
+    spans: BTreeMap<Option<ProducerEpoch>, Vec<(usize, &'a EpochSpan)>>,
+    /// Epochs whose data a marker of the next epoch closed.
+    closed_by_next: BTreeSet<ProducerEpoch>,
+}
+
+impl Epochs<'_> {
+    fn is_next_transaction(&self, from: Option<ProducerEpoch>, to: Option<ProducerEpoch>) -> bool {
+        let (Some(from), Some(to)) = (from, to) else { return false };
+        from.0.checked_add(1) == Some(to.0) && self.closed_by_next.contains(&from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::fold;
+    use super::*;
+
+    fn names(scripts: &[&str]) -> Vec<(String, usize)> {
+        let facts: Vec<PartitionFacts> = scripts.iter().map(|script| fold(script)).collect();
+        let context = PartitionContext::default();
+        let partitions: Vec<_> = facts.iter().map(|facts| (&context, facts)).collect();
+        let sessions = Sessions::build(&partitions);
+        sessions
+            .iter()
+            .map(|(_, session)| (session.name(), session.spans.iter().map(|span| span.epochs.len()).sum()))
+            .collect()
+    }
+
+    fn told(expected: &[(&str, usize)]) -> Vec<(String, usize)> {
+        expected.iter().map(|&(name, epochs)| (name.to_owned(), epochs)).collect()
+    }
+
+    #[test]
+    fn epoch_bumps_without_transactions_stay_in_the_session() {
+        assert_eq!(names(&["D 5/0 0..4; D 5/1 0..1; D 5/3 0..0"]), told(&[("5#1", 3)]));
+    }
+
+    #[test]
+    fn transactions_of_protocol_two_are_one_session_and_its_restart_skips_an_epoch() {
+        let script = "X 7/4 0..1; +M 7/5; X 7/5 0..0; -M 7/6; X 7/7 0..0; +M 7/8";
+        assert_eq!(names(&[script]), told(&[("7#1", 2), ("7#2", 1)]));
+    }
+
+    #[test]
+    fn a_restart_of_protocol_one_is_the_next_epoch_without_a_marker_of_its_own() {
+        let script = "X 7/4 0..1; +M 7/4; X 7/4 2..2; +M 7/4; X 7/5 0..0; +M 7/5";
+        assert_eq!(names(&[script]), told(&[("7#1", 1), ("7#2", 1)]));
+    }
+
+    #[test]
+    fn a_partition_that_took_no_part_is_bridged_by_the_others() {
+        let here = "X 7/4 0..1; +M 7/5; X 7/6 0..0; +M 7/7";
+        let there = "X 7/5 0..1; +M 7/6";
+        assert_eq!(names(&[here, there]), told(&[("7#1", 3)]));
+        assert_eq!(names(&[here]), told(&[("7#1", 1), ("7#2", 1)]));
+    }
+
+    #[test]
+    fn lookup_finds_the_session_and_its_place_in_each_partition() {
+        let facts = [fold("D 5/0 0..4; X 7/4 0..0; +M 7/4; X 7/6 0..0"), fold("D 5/0 0..1; D 5/1 0..0")];
+        let context = PartitionContext::default();
+        let sessions = Sessions::build(&[(&context, &facts[0]), (&context, &facts[1])]);
+        let five = sessions.lookup(ProducerId(5), Some(ProducerEpoch(1))).unwrap();
+        assert_eq!(Some(five), sessions.lookup(ProducerId(5), Some(ProducerEpoch(0))));
+        let session = sessions.get(five).unwrap();
+        assert_eq!(session.in_partition(1).unwrap().last_offset, Offset(2));
+        assert_eq!(session.in_partition(1).unwrap().records, 3);
+        let seven = sessions.lookup(ProducerId(7), Some(ProducerEpoch(6))).unwrap();
+        let (from, to) = (Some(ProducerEpoch(4)), Some(ProducerEpoch(6)));
+        assert_eq!(sessions.get(seven).unwrap().start, SessionStart::EpochStep { from, to });
+        assert_eq!(sessions.lookup(ProducerId(9), None), None);
+    }
+}
