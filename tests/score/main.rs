@@ -1,0 +1,172 @@
+//! Holds the JSON report of `dedup-audit scan` against the labels of `testdata/brokers`.
+//!
+//! Each scenario is scanned with the business key of its label. It passes when no surplus copy is
+//! missed, none has a wrong cause, nobody is accused falsely, the numbers are those that a real
+//! consumer counted, and the report keeps its own contract. `cargo test --test score -- --nocapture`
+//! prints what is wrong where.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
+
+mod contract;
+mod copies;
+mod evidence;
+mod findings;
+mod hand_made;
+mod label;
+mod numbers;
+mod report;
+
+use label::Label;
+use report::Report;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Scenarios that pass, and must go on to do so. One that passes and is missing here fails the
+/// test as well, so that nothing is won unnoticed and lost again.
+const PASSING: &[&str] = &[];
+
+/// The label, and perhaps a code, for an innocent repeat of a key.
+const SAME_KEY_UPDATE: &str = "same-key-update";
+
+/// Severities as they are promised to readers. The codes with `true` accuse single copies. Severity
+/// of a gap depends on its reason and is checked with the gaps.
+const CODES: &[(&str, &str, bool)] = &[
+    ("retry-without-idempotence", "high", true),
+    ("resend-new-session", "high", true),
+    ("concurrent-producers", "high", true),
+    ("epoch-bump-resend", "high", true),
+    ("broker-dedup-lost", "high", true),
+    ("producer-id-collision", "high", true),
+    ("misplaced-batch", "high", true),
+    ("resend-same-session", "medium", true),
+    ("pipeline-replay", "medium", true),
+    ("restored-copy", "medium", true),
+    ("duplicate-undetermined", "medium", true),
+    ("aborted-then-retried", "info", true),
+    (SAME_KEY_UPDATE, "info", true),
+    ("idempotence-lost", "high", false),
+    ("sequence-gap", "high", false),
+    ("sequence-anomaly", "high", false),
+    ("offset-gap", "high", false),
+    ("offset-reuse", "high", false),
+    ("transaction-anomaly", "high", false),
+    ("replica-divergence", "high", false),
+    ("leader-epoch-anomaly", "high", false),
+    ("idempotence-off", "medium", false),
+    ("idempotence-ineffective", "medium", false),
+    ("index-mismatch", "medium", false),
+    ("snapshot-mismatch", "medium", false),
+    ("transaction-open", "medium", false),
+    ("misrouted-key", "low", false),
+    ("order-broken", "low", false),
+    ("producer-churn", "low", false),
+    ("consumer-rewind", "info", false),
+    ("interleaved-writers", "info", false),
+];
+
+fn severity(code: &str) -> Option<&'static str> {
+    CODES.iter().find(|(name, _, _)| *name == code).map(|(_, severity, _)| *severity)
+}
+
+fn knows_code(code: &str) -> bool {
+    severity(code).is_some()
+}
+
+fn is_duplicate_code(code: &str) -> bool {
+    CODES.iter().any(|(name, _, accuses)| *name == code && *accuses)
+}
+
+/// Adds one line for a list of things that are wrong, with the first as example.
+fn tell<T: Debug>(bad: &mut Vec<String>, what: &str, wrong: &[T]) {
+    if let Some(example) = wrong.first() {
+        bad.push(format!("{} {what}, e.g. {example:?}", wrong.len()));
+    }
+}
+
+/// All that is wrong with a report and its exit status.
+fn differences(label: &Label, report: &Report, status: i32) -> Vec<String> {
+    [
+        copies::accusations(label, report),
+        copies::writers(label, report),
+        copies::confidence(label, report),
+        numbers::visibility(label, report),
+        numbers::protection(label, report),
+        numbers::producers(label, report),
+        evidence::gaps(label, report),
+        evidence::open_transactions(label, report),
+        evidence::damage(label, report),
+        findings::owed_and_false(label, report),
+        contract::severities(report),
+        contract::counts(label, report),
+        contract::sums(report),
+        contract::exit_status(report, status),
+    ]
+    .concat()
+}
+
+/// Scans a scenario and tells what is wrong.
+fn score(scenario: &Path) -> Vec<String> {
+    let label = Label::read(scenario);
+    let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .arg("scan")
+        .args(label.directories(scenario))
+        .args(["--format", "json", "--max-groups", "0", "--key", &label.business_key])
+        .args(&label.scan_args)
+        .output()
+        .unwrap();
+    let Some(status @ (0 | 1 | 3)) = output.status.code() else {
+        return vec![format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim())];
+    };
+    match serde_json::from_slice(&output.stdout) {
+        Ok(report) => differences(&label, &report, status),
+        Err(error) => vec![format!("the report does not follow the contract: {error}")],
+    }
+}
+
+/// Every directory below `testdata/brokers` that has a label.
+fn scenarios() -> Vec<PathBuf> {
+    let brokers = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers");
+    let mut found: Vec<PathBuf> = std::fs::read_dir(brokers)
+        .unwrap()
+        .flat_map(|release| std::fs::read_dir(release.unwrap().path()).unwrap())
+        .map(|scenario| scenario.unwrap().path())
+        .filter(|scenario| scenario.join("truth.json").is_file())
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn scenarios_are_judged_as_their_labels_say() {
+    let mut passed = BTreeSet::new();
+    let mut lost = Vec::new();
+    for scenario in scenarios() {
+        let name = scenario.file_name().unwrap().to_str().unwrap().to_owned();
+        let bad = score(&scenario);
+        for line in &bad {
+            println!("{name}: {line}");
+        }
+        if bad.is_empty() {
+            passed.insert(name);
+        } else if PASSING.contains(&name.as_str()) {
+            lost.push(format!("{name}:\n  {}", bad.join("\n  ")));
+        }
+    }
+    println!("{} scenarios pass", passed.len());
+    assert!(lost.is_empty(), "no longer as the label says:\n{}", lost.join("\n"));
+    let listed: BTreeSet<String> = PASSING.iter().map(|&name| name.to_owned()).collect();
+    assert_eq!(passed, listed, "a scenario that passes and is not in PASSING: add it");
+}
+
+#[test]
+fn every_label_can_be_read_and_names_its_own_directory() {
+    let scenarios = scenarios();
+    assert!(scenarios.len() >= 42, "labels are missing: {}", scenarios.len());
+    for scenario in scenarios {
+        let label = Label::read(&scenario);
+        assert_eq!(Some(label.scenario.as_ref()), scenario.file_name());
+        assert!(!label.directories(&scenario).is_empty());
+    }
+}
