@@ -1,0 +1,60 @@
+//! What README.md shows is what the tool does: its example's output, its finding codes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
+
+use dedup_audit::finding::Code;
+use std::path::Path;
+use std::process::Command;
+
+fn readme() -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap()
+}
+
+/// The commands of README.md that run this tool, each with the output that is shown below it.
+fn examples(readme: &str) -> Vec<(Vec<String>, String)> {
+    readme
+        .split("```console\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .filter_map(|block| {
+            let (command, output) = block.split_once('\n')?;
+            let arguments = command.strip_prefix("$ cargo run --release -- ")?;
+            Some((arguments.split_whitespace().map(str::to_owned).collect(), output.to_owned()))
+        })
+        .collect()
+}
+
+#[test]
+fn the_examples_print_what_readme_shows() {
+    for (arguments, shown) in examples(&readme()) {
+        let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+            .args(&arguments)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), shown, "dedup-audit {}", arguments.join(" "));
+    }
+}
+
+#[test]
+fn every_finding_code_is_explained_once_with_its_severity() {
+    let readme = readme();
+    let rows: Vec<(&str, &str)> = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `"))
+        .filter_map(|row| {
+            let (code, rest) = row.split_once("` |")?;
+            Some((code, rest.trim_end_matches('|').rsplit('|').next()?.trim()))
+        })
+        .collect();
+    let codes: Vec<(&str, &str)> =
+        Code::ALL.iter().map(|code| (code.name(), code.severity().name())).collect();
+    assert_eq!(rows, codes);
+}
+
+#[test]
+fn an_example_is_a_command_with_its_output() {
+    let text = "a\n```console\n$ cargo run --release -- scan x --key value\none\n\ntwo\n```\n```console\n$ cargo test\n```\n";
+    let scan = ["scan", "x", "--key", "value"].map(str::to_owned).to_vec();
+    assert_eq!(examples(text), vec![(scan, "one\n\ntwo\n".to_owned())]);
+}
