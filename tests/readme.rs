@@ -1,4 +1,5 @@
-//! What README.md shows is what the tool does: its example's output, its finding codes.
+//! What the documents say is so: README.md shows what the tool prints and names every finding code,
+//! CONTRIBUTING.md says why each dependency is there.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 
@@ -6,8 +7,8 @@ use dedup_audit::finding::Code;
 use std::path::Path;
 use std::process::Command;
 
-fn readme() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap()
+fn text(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
 }
 
 /// The commands of README.md that run this tool, each with the output that is shown below it.
@@ -26,7 +27,7 @@ fn examples(readme: &str) -> Vec<(Vec<String>, String)> {
 
 #[test]
 fn the_examples_print_what_readme_shows() {
-    for (arguments, shown) in examples(&readme()) {
+    for (arguments, shown) in examples(&text("README.md")) {
         let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
             .args(&arguments)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -38,7 +39,7 @@ fn the_examples_print_what_readme_shows() {
 
 #[test]
 fn every_finding_code_is_explained_once_with_its_severity() {
-    let readme = readme();
+    let readme = text("README.md");
     let rows: Vec<(&str, &str)> = readme
         .lines()
         .filter_map(|line| line.strip_prefix("| `"))
@@ -50,6 +51,32 @@ fn every_finding_code_is_explained_once_with_its_severity() {
     let codes: Vec<(&str, &str)> =
         Code::ALL.iter().map(|code| (code.name(), code.severity().name())).collect();
     assert_eq!(rows, codes);
+}
+
+/// The crates that Cargo.toml names below `[dependencies]` and the like.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let mut wanted = false;
+    let mut names = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            wanted = line.trim_end_matches(']').ends_with("dependencies");
+        } else if let Some((name, _)) = line.split_once('=').filter(|_| wanted && !line.starts_with('#')) {
+            names.push(name.split('.').next().unwrap().trim());
+        }
+    }
+    names
+}
+
+#[test]
+fn contributing_says_why_each_dependency_is_there() {
+    let (manifest, contributing) = (text("Cargo.toml"), text("CONTRIBUTING.md"));
+    let names = dependencies(&manifest);
+    assert!(names.contains(&"serde") && names.contains(&"tempfile"), "{names:?}");
+    let unexplained: Vec<_> = names
+        .iter()
+        .filter(|name| **name != env!("CARGO_PKG_NAME") && !contributing.contains(&format!("`{name}`")))
+        .collect();
+    assert!(unexplained.is_empty(), "CONTRIBUTING.md does not say why they are here: {unexplained:?}");
 }
 
 #[test]
