@@ -7,4 +7,5 @@ pub mod finding;
 pub mod format;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
+pub mod input;
 pub mod units;

@@ -104,6 +104,18 @@ impl Timestamp {
     }
 }
 
+/// What says where the readable log begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogStartSource {
+    /// The base offset of the first segment.
+    #[default]
+    FirstSegment,
+    /// `log-start-offset-checkpoint`.
+    Checkpoint,
+    /// The first line of `leader-epoch-checkpoint`.
+    LeaderEpochs,
+}
+
 /// The sequence number of a record of one producer id and epoch in one partition, 0 … 2³¹ − 1.
 ///
 /// Arithmetic is modulo 2³¹: 2147483647 is followed by 0

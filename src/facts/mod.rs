@@ -24,6 +24,7 @@ pub use sessions::{Session, SessionIndex, SessionSpan, SessionStart, Sessions};
 use crate::finding::{Gap, GapReason, Outcome, ProtectionMode};
 use crate::format::BatchHeader;
 use crate::format::control::ControlRecord;
+pub use crate::units::LogStartSource;
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 
 /// What lies beside a log and is known before its batches are read.
@@ -55,18 +56,6 @@ pub struct PartitionContext {
     pub compacted: Option<bool>,
     /// `producer.id.expiration.ms`, when `__cluster_metadata` or an option tells it.
     pub expiration_ms: Option<i64>,
-}
-
-/// What says where the readable log begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogStartSource {
-    /// The base offset of the first segment.
-    #[default]
-    FirstSegment,
-    /// `log-start-offset-checkpoint`.
-    Checkpoint,
-    /// The first line of `leader-epoch-checkpoint`.
-    LeaderEpochs,
 }
 
 /// A producer snapshot file.

@@ -1,0 +1,22 @@
+//! From the paths that a user names to an inventory of what is to be read, and the reading itself.
+//!
+//! Goes in: paths. Comes out: an [`Inventory`], and for each of its segments a
+//! [`SegmentSource`] that the `format` layer walks over. Nothing is judged here: files are found,
+//! told apart by Kafka's own rules of naming, and opened read-only.
+//!
+//! Promises: nothing is written, created, renamed or locked in what is audited; an entry that
+//! cannot be read becomes a note, never the end of the run; the result depends on what the
+//! directories hold, not on the order in which the system lists them or the user names them.
+
+mod discover;
+mod inventory;
+mod source;
+mod window;
+
+pub use discover::{DiscoverOptions, Leftovers, discover};
+pub use inventory::{
+    FileDamage, Inventory, LeaderEpochStart, LogDir, LogDirScope, NameSource, Note, PartitionDir,
+    ReplicaBasis, ReplicaGroup, SegmentFile, SegmentRole, Selection, SideFile, State,
+};
+pub use source::{ReadMode, SegmentSource, open_segment};
+pub use window::FileWindow;
