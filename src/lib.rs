@@ -5,7 +5,7 @@ pub mod error;
 pub mod facts;
 pub mod finding;
 pub mod format;
+pub mod input;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
-pub mod input;
 pub mod units;

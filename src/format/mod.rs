@@ -12,11 +12,15 @@
     deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::as_conversions)
 )]
 
+pub mod checkpoint;
 pub mod compression;
 pub mod control;
 pub mod cursor;
 pub mod damage;
+pub mod leader_epoch_checkpoint;
 pub mod legacy;
+pub mod meta_properties;
+pub mod partition_metadata;
 pub mod record;
 pub mod record_batch;
 pub mod segment;
