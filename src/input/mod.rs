@@ -10,7 +10,15 @@
 
 mod discover;
 mod inventory;
+mod leftovers;
+mod listing;
+mod log_dir;
+mod names;
+mod partition;
+mod remarks;
+mod replicas;
 mod source;
+mod walk;
 mod window;
 
 pub use discover::{DiscoverOptions, Leftovers, discover};

@@ -1,0 +1,56 @@
+//! Collects what is said about paths while they are walked; how a path is shown is known only at
+//! the end, when all of them are.
+
+use super::inventory::{FileDamage, Note};
+use crate::format::{Damage, DamageKind};
+use crate::units::FilePosition;
+use std::path::{Path, PathBuf};
+
+/// Notes and damage, by path.
+#[derive(Debug, Default)]
+pub(super) struct Remarks {
+    notes: Vec<(PathBuf, String)>,
+    damage: Vec<(PathBuf, Damage)>,
+}
+
+impl Remarks {
+    pub fn note(&mut self, path: &Path, detail: impl Into<String>) {
+        self.notes.push((path.to_owned(), detail.into()));
+    }
+
+    /// A file that is not what its name says.
+    pub fn bad_file(&mut self, path: &Path, length: u64, detail: impl Into<String>) {
+        self.push(path, DamageKind::BadFile, length, detail.into());
+    }
+
+    /// An entry that could not be opened, listed or read.
+    pub fn unreadable(&mut self, path: &Path, detail: impl Into<String>) {
+        self.push(path, DamageKind::Unreadable, 0, detail.into());
+    }
+
+    fn push(&mut self, path: &Path, kind: DamageKind, length: u64, detail: String) {
+        let damage = Damage {
+            position: FilePosition(0),
+            length,
+            kind,
+            expected: false,
+            detail,
+            first_offset: None,
+            last_offset: None,
+        };
+        self.damage.push((path.to_owned(), damage));
+    }
+
+    /// All of it, each once, sorted as it is shown.
+    pub fn finish(self, show: impl Fn(&Path) -> String) -> (Vec<Note>, Vec<FileDamage>) {
+        let mut notes: Vec<_> =
+            self.notes.into_iter().map(|(path, detail)| Note { file: show(&path), detail }).collect();
+        notes.sort_unstable();
+        notes.dedup();
+        let mut damage: Vec<_> =
+            self.damage.into_iter().map(|(path, damage)| FileDamage { file: show(&path), damage }).collect();
+        damage.sort_by(|a, b| (&a.file, &a.damage.detail).cmp(&(&b.file, &b.damage.detail)));
+        damage.dedup();
+        (notes, damage)
+    }
+}

@@ -1,0 +1,224 @@
+//! Walks over the named paths and tells partitions, log directories and other directories apart.
+//!
+//! A directory is a partition when it holds a file that only partitions have, whatever its name; a
+//! broker's data directory may be called `kafka-1`. The directory around a partition is a log
+//! directory. Links that were named are followed, links that are met are not.
+
+use super::listing::{Listing, some_names};
+use super::names::{LogDirFile, PartitionFile, PartitionName, is_known_directory};
+use super::remarks::Remarks;
+use crate::error::AuditError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// How far below a named directory partitions are looked for: a root of several brokers, each with
+/// several log directories in folders of their own.
+const DEPTH: usize = 6;
+
+/// What the walk found, by path with links resolved.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    pub log_dirs: BTreeMap<PathBuf, FoundLogDir>,
+    /// Each named path with what it leads to.
+    pub roots: Vec<(PathBuf, PathBuf)>,
+    pub remarks: Remarks,
+}
+
+/// A directory around partitions.
+#[derive(Debug, Default)]
+pub(super) struct FoundLogDir {
+    /// Whether all of it is audited, not only what was named.
+    pub whole: bool,
+    pub listing: Option<Listing>,
+    pub partitions: BTreeMap<PathBuf, FoundPartition>,
+}
+
+/// The directory of a partition.
+#[derive(Debug)]
+pub(super) struct FoundPartition {
+    pub listing: Listing,
+    /// Whether the user named the directory or a file in it.
+    pub named: bool,
+    /// The files that were named; `None` for all of them.
+    pub chosen: Option<BTreeSet<String>>,
+}
+
+impl Walk {
+    /// Walks over `paths`.
+    pub fn over(paths: &[PathBuf]) -> Result<Self, AuditError> {
+        let mut walk = Self::default();
+        for path in paths {
+            walk.root(path)?;
+        }
+        // The same order whatever the order of the paths.
+        walk.roots.sort();
+        walk.roots.dedup();
+        for (directory, log_dir) in &mut walk.log_dirs {
+            if log_dir.listing.is_none() {
+                match Listing::read(directory) {
+                    Ok(listing) => log_dir.listing = Some(listing),
+                    Err(error) => {
+                        walk.remarks
+                            .note(directory, format!("the directory around it cannot be listed: {error}"));
+                    }
+                }
+            }
+        }
+        Ok(walk)
+    }
+
+    fn root(&mut self, named: &Path) -> Result<(), AuditError> {
+        let unreadable = |source| AuditError::Unreadable { path: named.to_owned(), source };
+        let path = match fs::canonicalize(named) {
+            Ok(path) => path,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(AuditError::Usage(missing(named)));
+            }
+            Err(error) => return Err(unreadable(error)),
+        };
+        self.roots.push((path.clone(), named.to_owned()));
+        if !fs::metadata(&path).map_err(unreadable)?.is_dir() {
+            return self.file(named, &path);
+        }
+        let listing = Listing::read(&path).map_err(unreadable)?;
+        if is_partition(&listing) {
+            let around = path.parent().unwrap_or(&path).to_owned();
+            self.add(around, path, FoundPartition { listing, named: true, chosen: None });
+            return Ok(());
+        }
+        if self.container(&path, listing, DEPTH) {
+            return Ok(());
+        }
+        Err(AuditError::Usage(format!("{}: no partition directories below", named.display())))
+    }
+
+    /// A file that was named: only it is read of its partition.
+    fn file(&mut self, named: &Path, path: &Path) -> Result<(), AuditError> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !matches!(PartitionFile::parse(name), PartitionFile::Numbered { .. }) {
+            return Err(AuditError::Usage(format!(
+                "{}: no file of a partition; a segment is called by its first offset in 20 digits and `.log`, \
+                 and keeps its name in a copy",
+                named.display()
+            )));
+        }
+        let directory = path.parent().unwrap_or(path);
+        let listing = Listing::read(directory)
+            .map_err(|source| AuditError::Unreadable { path: directory.to_owned(), source })?;
+        let around = directory.parent().unwrap_or(directory).to_owned();
+        let chosen = Some(BTreeSet::from([name.to_owned()]));
+        self.add(around, directory.to_owned(), FoundPartition { listing, named: true, chosen });
+        Ok(())
+    }
+
+    /// Looks for partitions in and below `directory`; whether there are any, or it is an empty log
+    /// directory.
+    fn container(&mut self, directory: &Path, listing: Listing, depth: usize) -> bool {
+        let is_log_dir = listing.files.iter().any(|file| LogDirFile::parse(&file.name).marks_a_log_dir());
+        let mut found = is_log_dir;
+        let mut own = is_log_dir;
+        for name in listing.directories.iter().filter(|name| !is_known_directory(name)) {
+            let path = directory.join(name);
+            let below = match Listing::read(&path) {
+                Ok(below) => below,
+                Err(error) => {
+                    self.remarks.unreadable(&path, error.to_string());
+                    found |= PartitionName::parse(name).is_some();
+                    continue;
+                }
+            };
+            let empty = is_log_dir && PartitionName::parse(name).is_some() && below.directories.is_empty();
+            if is_partition(&below) || empty {
+                let partition = FoundPartition { listing: below, named: false, chosen: None };
+                self.add(directory.to_owned(), path, partition);
+                (found, own) = (true, true);
+            } else if depth == 0 {
+                self.remarks.note(&path, "lies too deep below the named directory: not looked into");
+            } else if self.container(&path, below, depth - 1) {
+                found = true;
+            } else if is_log_dir {
+                self.remarks.note(&path, "no directory of a partition: not read");
+            }
+        }
+        if own {
+            let log_dir = self.log_dirs.entry(directory.to_owned()).or_default();
+            (log_dir.whole, log_dir.listing) = (true, Some(listing));
+        } else if found {
+            self.unread(directory, &listing);
+        }
+        found
+    }
+
+    /// Names what is not read of a directory that is no partition.
+    pub fn unread(&mut self, directory: &Path, listing: &Listing) {
+        let unknown = |name: &&str| LogDirFile::parse(name) == LogDirFile::Unknown;
+        let names: Vec<_> = listing.files.iter().map(|file| file.name.as_str()).filter(unknown).collect();
+        if !names.is_empty() {
+            self.remarks.note(directory, format!("not read: {}", some_names(names.into_iter())));
+        }
+        self.remarks.irregular(directory, listing);
+    }
+
+    fn add(&mut self, log_dir: PathBuf, directory: PathBuf, partition: FoundPartition) {
+        let log_dir = self.log_dirs.entry(log_dir).or_default();
+        match log_dir.partitions.entry(directory) {
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert(partition);
+            }
+            std::collections::btree_map::Entry::Occupied(mut entry) => {
+                let known = entry.get_mut();
+                known.named |= partition.named;
+                known.chosen = match (known.chosen.take(), partition.chosen) {
+                    (Some(mut files), Some(more)) => {
+                        files.extend(more);
+                        Some(files)
+                    }
+                    _ => None,
+                };
+            }
+        }
+    }
+}
+
+fn is_partition(listing: &Listing) -> bool {
+    listing.files.iter().any(|file| PartitionFile::parse(&file.name).marks_a_partition())
+}
+
+impl Remarks {
+    /// Names the entries of a directory that are neither files nor directories, or cannot be read.
+    pub(super) fn irregular(&mut self, directory: &Path, listing: &Listing) {
+        for link in &listing.links {
+            let path = directory.join(link);
+            let target = fs::read_link(&path).map(|to| to.display().to_string().escape_debug().to_string());
+            let target = target.map_or_else(|_| String::new(), |to| format!(" to {to}"));
+            self.note(&path, format!("a symbolic link{target}: not followed, name it to have it read"));
+        }
+        if !listing.others.is_empty() {
+            let names = some_names(listing.others.iter().map(String::as_str));
+            self.note(directory, format!("no regular files, not read: {names}"));
+        }
+        for (name, error) in &listing.unreadable {
+            self.unreadable(&directory.join(name), error);
+        }
+    }
+}
+
+/// What to say of a path that does not exist: how much of it does, and what is there.
+fn missing(named: &Path) -> String {
+    let absolute = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
+    let nearest = absolute.ancestors().skip(1).find(|parent| parent.is_dir());
+    let Some(nearest) = nearest.and_then(|nearest| fs::canonicalize(nearest).ok()) else {
+        return format!("{}: does not exist", named.display());
+    };
+    let mut message =
+        format!("{}: does not exist; {} does", named.display(), nearest.display().to_string().escape_debug());
+    if let Ok(listing) = Listing::read(&nearest)
+        && nearest.components().ne([Component::RootDir])
+        && !listing.directories.is_empty()
+    {
+        let there = some_names(listing.directories.iter().map(String::as_str));
+        message = format!("{message} and holds {there}");
+    }
+    message
+}
