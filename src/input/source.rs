@@ -94,3 +94,38 @@ impl ByteSource for MappedFile {
         Ok(self.map.get(start..).unwrap_or_default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn both_ways_give_the_same_bytes() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        for mode in [ReadMode::Positioned, ReadMode::Mapped] {
+            let mut source = open_segment(file.path(), mode, 8).unwrap();
+            assert_eq!(source.len(), 8);
+            assert_eq!(source.window(2, 3).unwrap().get(..3), Some(&b"234"[..]));
+            assert_eq!(source.window(7, 3).unwrap(), b"7");
+            assert!(source.window(8, 3).unwrap().is_empty());
+            assert!(source.window(u64::MAX, 3).unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn an_empty_segment_can_be_opened_both_ways() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for mode in [ReadMode::Positioned, ReadMode::Mapped] {
+            assert!(open_segment(file.path(), mode, 0).unwrap().window(0, 61).unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_shorter_than_it_was_is_not_mapped() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = open_segment(file.path(), ReadMode::Mapped, 8).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

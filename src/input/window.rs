@@ -24,6 +24,7 @@ pub struct FileWindow {
     filled: usize,
     buffer: Vec<u8>,
     capacity: usize,
+    bytes_read: u64,
 }
 
 impl FileWindow {
@@ -41,13 +42,27 @@ impl FileWindow {
     /// What the system says.
     pub fn with_capacity(path: &Path, len: u64, capacity: usize) -> io::Result<Self> {
         let file = open_read_only(path)?;
-        Ok(Self { file, len, start: 0, filled: 0, buffer: Vec::new(), capacity: capacity.max(1) })
+        Ok(Self {
+            file,
+            len,
+            start: 0,
+            filled: 0,
+            buffer: Vec::new(),
+            capacity: capacity.max(1),
+            bytes_read: 0,
+        })
     }
 
     /// Bytes of memory that the buffer holds now.
     #[must_use]
     pub fn buffer_size(&self) -> usize {
         self.buffer.capacity()
+    }
+
+    /// How many bytes came from the file so far, those that were read twice counted twice.
+    #[must_use]
+    pub const fn bytes_read(&self) -> u64 {
+        self.bytes_read
     }
 
     /// Where `position` is in the buffer, when it is there.
@@ -81,7 +96,10 @@ impl FileWindow {
             match read_at(&self.file, room, from) {
                 Ok(0) if self.filled < want => return Err(became_shorter(from, self.len)),
                 Ok(0) => break,
-                Ok(read) => self.filled += read,
+                Ok(read) => {
+                    self.filled += read;
+                    self.bytes_read = self.bytes_read.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -113,6 +131,27 @@ pub(super) fn became_shorter(now: u64, before: u64) -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, message)
 }
 
+/// Opens for reading alone, and where the system allows it without a trace in the file's access
+/// time, and without pushing what the broker reads out of the page cache.
+#[cfg(target_os = "linux")]
+fn open_read_only(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Advice, OFlags, fadvise};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let flag = i32::try_from(OFlags::NOATIME.bits()).map_err(io::Error::other)?;
+    let file = match OpenOptions::new().read(true).custom_flags(flag).open(path) {
+        // Only the owner of a file may ask for this.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path)?,
+        other => other?,
+    };
+    // Hints: where they are refused the bytes are the same. Read ahead, and do not count these pages
+    // as used (Linux 6.3): they are the first to go when memory is short, not the broker's.
+    let _ = fadvise(&file, 0, None, Advice::Sequential);
+    let _ = fadvise(&file, 0, None, Advice::NoReuse);
+    Ok(file)
+}
+
+#[cfg(not(target_os = "linux"))]
 fn open_read_only(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
@@ -125,4 +164,95 @@ fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, position)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+
+    fn bytes(count: usize) -> Vec<u8> {
+        (0..count).map(|at| u8::try_from(at % 251).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_window_holds_the_bytes_of_its_place() {
+        let all = bytes(1000);
+        let file = file(&all);
+        let mut window = FileWindow::with_capacity(file.path(), 1000, 64).unwrap();
+        // Forward, across the end of the buffer, larger than it, backward, at and behind the end.
+        for (position, length) in [
+            (0, 10),
+            (5, 40),
+            (60, 64),
+            (100, 500),
+            (610, 1),
+            (3, 64),
+            (936, 64),
+            (999, 5),
+            (1000, 5),
+            (2000, 1),
+        ] {
+            let found = window.window(position, length).unwrap();
+            let start = usize::try_from(position).unwrap().min(1000);
+            let wanted = length.min(1000 - start);
+            assert!(found.len() >= wanted, "{position} {length}: {}", found.len());
+            assert_eq!(found, &all[start..start + found.len()], "{position} {length}");
+        }
+    }
+
+    #[test]
+    fn the_buffer_grows_for_a_large_batch_and_shrinks_again() {
+        let file = file(&bytes(10_000));
+        let mut window = FileWindow::with_capacity(file.path(), 10_000, 100).unwrap();
+        window.window(0, 100).unwrap();
+        assert!(window.buffer_size() < 1000);
+        window.window(50, 5000).unwrap();
+        assert!(window.buffer_size() >= 5000);
+        window.window(5050, 100).unwrap();
+        assert!(window.buffer_size() < 1000, "{}", window.buffer_size());
+    }
+
+    #[test]
+    fn what_was_appended_since_is_not_read() {
+        let mut file = file(&bytes(100));
+        let mut window = FileWindow::open(file.path(), 100).unwrap();
+        file.write_all(&[7; 100]).unwrap();
+        assert_eq!(window.window(0, 200).unwrap().len(), 100);
+        assert!(window.window(100, 1).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_became_shorter_says_so_and_what_is_left_can_be_read() {
+        let file = file(&bytes(1000));
+        let mut window = FileWindow::with_capacity(file.path(), 1000, 64).unwrap();
+        window.window(0, 64).unwrap();
+        file.as_file().set_len(100).unwrap();
+        assert_eq!(window.window(70, 30).unwrap(), &bytes(1000)[70..100]);
+        let error = window.window(90, 64).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        assert!(error.to_string().contains("100 bytes, it had 1000"), "{error}");
+        // The error does not spoil what comes after.
+        assert_eq!(window.window(0, 64).unwrap(), &bytes(1000)[..64]);
+    }
+
+    #[test]
+    fn one_pass_reads_every_byte_once() {
+        let all = bytes(100_000);
+        let file = file(&all);
+        let mut window = FileWindow::with_capacity(file.path(), 100_000, 1000).unwrap();
+        let mut position = 0;
+        while position < 100_000 {
+            assert_eq!(window.window(position, 61).unwrap()[0], all[usize::try_from(position).unwrap()]);
+            window.window(position, 333).unwrap();
+            position += 333;
+        }
+        assert_eq!(window.bytes_read(), 100_000);
+    }
 }
