@@ -6,6 +6,7 @@ pub mod facts;
 pub mod finding;
 pub mod format;
 pub mod input;
+pub mod report;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 pub mod units;

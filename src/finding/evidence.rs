@@ -1,5 +1,6 @@
 //! Evidence beside copies: gaps, transactions, stretches, snapshot and replica differences.
 
+use super::rfc3339;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +130,38 @@ pub struct Stretch {
     pub last_timestamp: Option<i64>,
     /// The same as RFC 3339.
     pub last_time: Option<String>,
+}
+
+impl Stretch {
+    /// A stretch without place, with its times in both forms.
+    #[must_use]
+    pub fn new(
+        mode: ProtectionMode,
+        offsets: (i64, i64),
+        records: u64,
+        times: (Option<i64>, Option<i64>),
+    ) -> Self {
+        Self {
+            topic: None,
+            partition: None,
+            mode,
+            first_offset: offsets.0,
+            last_offset: offsets.1,
+            records,
+            first_timestamp: times.0,
+            first_time: times.0.and_then(rfc3339),
+            last_timestamp: times.1,
+            last_time: times.1.and_then(rfc3339),
+        }
+    }
+
+    /// The same stretch with its place, for a finding.
+    #[must_use]
+    pub fn in_partition(mut self, topic: impl Into<String>, partition: i32) -> Self {
+        self.topic = Some(topic.into());
+        self.partition = Some(partition);
+        self
+    }
 }
 
 /// Where a producer snapshot and the log disagree.

@@ -125,7 +125,7 @@ pub struct Counts {
 }
 
 /// From when to when.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Window {
     /// Milliseconds since 1970.

@@ -1,0 +1,8 @@
+//! The report: one value, and the forms in which people and programs read it.
+//!
+//! Goes in: what the judgement found and what the coverage says, put into [`Report`]. Comes out:
+//! text. Nothing is decided here; what is printed was true before it came.
+
+pub mod model;
+
+pub use model::Report;

@@ -1,0 +1,98 @@
+//! How much could be read, and what could not.
+
+use crate::format::damage::Damage;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How much could be read. Nothing is left out silently: it is counted or noted here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Coverage {
+    /// Partition directories.
+    pub partitions: u64,
+    /// Segments in them.
+    pub segments: u64,
+    /// Bytes of the segments.
+    pub bytes: u64,
+    /// Bytes of them that were read.
+    pub bytes_read: u64,
+    /// Batches, control batches among them.
+    pub batches: u64,
+    /// Records, control records aside.
+    pub records: u64,
+    /// Batches that hold transaction markers.
+    pub control_batches: u64,
+    /// Records whose business key was found.
+    pub records_keyed: u64,
+    /// Records that lack the business key that was asked for.
+    pub records_without_key: u64,
+    /// Records whose bytes could not be decoded.
+    pub records_undecoded: u64,
+    /// Bytes that cannot be read as they stand, by file and position.
+    pub damage: Vec<DamageReport>,
+    /// How many places of damage are not listed.
+    pub damage_omitted: u64,
+    /// Everything else that a reader of the report should know about the evidence.
+    pub notes: Vec<Note>,
+    /// How many notes are not listed.
+    #[serde(default)]
+    pub notes_omitted: u64,
+}
+
+/// A stretch of one file that cannot be read as it stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DamageReport {
+    /// The file.
+    pub file: String,
+    /// The first byte of the batch that cannot be read as it stands.
+    pub position: u64,
+    /// Bytes up to the next good batch or the end of the file.
+    pub length: u64,
+    /// Whether a log that was not closed cleanly is expected to look like this.
+    pub expected: bool,
+    /// What is wrong: `truncated-tail`, `zero-tail`, `bad-crc`, `bad-length`, `bad-magic`,
+    /// `bad-offset`, `bad-record`, `bad-compression`, `bad-file`, `unreadable`; others may follow.
+    pub kind: String,
+    /// The reason with its numbers.
+    pub detail: String,
+    /// The first offset that is missing because of it.
+    pub first_offset: Option<i64>,
+    /// The last offset that is missing because of it.
+    pub last_offset: Option<i64>,
+}
+
+impl DamageReport {
+    /// Damage that was seen in `file`.
+    #[must_use]
+    pub fn new(file: impl Into<String>, damage: &Damage) -> Self {
+        Self {
+            file: file.into(),
+            position: damage.position.0,
+            length: damage.length,
+            expected: damage.expected,
+            kind: damage.kind.name().to_owned(),
+            detail: damage.detail.clone(),
+            first_offset: damage.first_offset.map(|offset| offset.0),
+            last_offset: damage.last_offset.map(|offset| offset.0),
+        }
+    }
+}
+
+/// Something that a reader of the report should know about the evidence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Note {
+    /// The file or directory; `null` when it is about none.
+    pub file: Option<String>,
+    /// What, in lower case and without a full stop.
+    pub detail: String,
+}
+
+impl Note {
+    /// A note about a file or directory.
+    #[must_use]
+    pub fn about(file: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { file: Some(file.into()), detail: detail.into() }
+    }
+}
