@@ -1,6 +1,7 @@
 //! `dedup-audit` reads the files of a Kafka broker and tells which business events are stored more
 //! than once, who wrote each copy, why, and what consumers see.
 
+pub mod cli;
 pub mod error;
 pub mod facts;
 pub mod finding;

@@ -46,10 +46,11 @@ impl<'a> Terminal<'a> {
     #[must_use]
     pub fn shown(self) -> Cow<'a, str> {
         let harmless = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'\\';
-        if self.bytes.len() <= self.columns && self.bytes.iter().all(harmless) {
-            if let Ok(text) = std::str::from_utf8(self.bytes) {
-                return Cow::Borrowed(text);
-            }
+        if self.bytes.len() <= self.columns
+            && self.bytes.iter().all(harmless)
+            && let Ok(text) = std::str::from_utf8(self.bytes)
+        {
+            return Cow::Borrowed(text);
         }
         Cow::Owned(self.spelled())
     }

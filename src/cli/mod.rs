@@ -1,0 +1,37 @@
+//! The command line: one file a command, from arguments to a checked plan.
+//!
+//! Data goes to the writer that is handed in (standard output), talk goes to standard error, and
+//! the exit status is what [`Command::run`] gives back.
+
+mod schema;
+
+use crate::error::AuditError;
+use clap::{Parser, Subcommand};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Tells from a Kafka broker's files which events are stored more than once, who wrote each copy,
+/// and why.
+#[derive(Debug, Parser)]
+#[command(name = "dedup-audit", version)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print the JSON Schema of the report.
+    Schema,
+}
+
+impl Command {
+    /// Does it, writes to `out`, and chooses the exit status.
+    pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+        match self {
+            Self::Schema => schema::run(out),
+        }
+    }
+}
