@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use support::assert_follows_the_schema;
 
 fn empty_report() -> Value {
-    serde_json::to_value(Report::new(Invocation::default())).unwrap()
+    serde_json::to_value(Report::new(Invocation::default())).expect("a report is JSON")
 }
 
 #[test]
