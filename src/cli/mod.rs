@@ -3,7 +3,9 @@
 //! Data goes to the writer that is handed in (standard output), talk goes to standard error, and
 //! the exit status is what [`Command::run`] gives back.
 
+mod explain;
 mod schema;
+mod terminal;
 
 use crate::error::AuditError;
 use clap::{Parser, Subcommand};
@@ -23,7 +25,9 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Print the JSON Schema of the report.
+    /// Say what a finding means, what else looks like it, and what to do
+    Explain(explain::Explain),
+    /// Print the JSON Schema of the report
     Schema,
 }
 
@@ -31,6 +35,7 @@ impl Command {
     /// Does it, writes to `out`, and chooses the exit status.
     pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
         match self {
+            Self::Explain(command) => command.run(out),
             Self::Schema => schema::run(out),
         }
     }

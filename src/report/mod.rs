@@ -4,7 +4,9 @@
 //! text. Nothing is decided here; what is printed was true before it came.
 
 pub mod escape;
+pub mod explain;
 pub mod json;
+pub mod layout;
 pub mod model;
 pub mod schema;
 pub mod sink;
