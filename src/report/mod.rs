@@ -7,8 +7,11 @@ pub mod escape;
 pub mod explain;
 pub mod json;
 pub mod layout;
+pub mod list;
 pub mod model;
 pub mod schema;
 pub mod sink;
+pub mod verdict;
+pub mod wording;
 
 pub use model::Report;

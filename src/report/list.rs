@@ -1,0 +1,217 @@
+//! `--list`: every surplus copy as one line of CSV, for those who must skip or refund them.
+//!
+//! The header names the columns. Lines end in a line feed. Keys are quoted by [`escape::csv`], so
+//! that a spreadsheet takes none for a formula; `businessKeyForm` says what the cell holds: `text`,
+//! `base64`, `parts` (JSON), `digest`, `keyedHash`. Unknown is empty.
+
+use super::{escape, wording};
+use crate::finding::{BusinessKey, Code, Copy, Finding, KeyPart, Level, Place, Visibility, rfc3339};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// The first line.
+const HEADER: &str = "topic,partition,offset,businessKey,businessKeyForm,producerId,producerEpoch,sequence,\
+                      timestamp,time,code,finding,repeatsTopic,repeatsPartition,repeatsOffset,level,visibility\n";
+
+/// One surplus copy.
+#[derive(Clone, Debug)]
+pub struct ListRow<'a> {
+    /// The topic's name.
+    pub topic: &'a str,
+    /// The partition's number.
+    pub partition: i32,
+    /// The record's offset.
+    pub offset: i64,
+    /// The identity, where it was kept.
+    pub business_key: Option<&'a BusinessKey>,
+    /// As on disk.
+    pub producer_id: i64,
+    /// The producer epoch.
+    pub producer_epoch: Option<i16>,
+    /// The sequence.
+    pub sequence: Option<i32>,
+    /// The record's time.
+    pub timestamp: Option<i64>,
+    /// The finding that explains it.
+    pub code: Code,
+    /// That finding's id.
+    pub finding: &'a str,
+    /// The earlier copy.
+    pub repeats: Option<&'a Place>,
+    /// How equal the two are.
+    pub level: Option<Level>,
+    /// What its transaction makes of it.
+    pub visibility: Visibility,
+}
+
+impl<'a> ListRow<'a> {
+    /// The row of a copy that stands in a finding.
+    #[must_use]
+    pub fn of(finding: &'a Finding, business_key: &'a BusinessKey, copy: &'a Copy) -> Self {
+        Self {
+            topic: &copy.topic,
+            partition: copy.partition,
+            offset: copy.offset,
+            business_key: Some(business_key),
+            producer_id: copy.producer_id,
+            producer_epoch: copy.producer_epoch,
+            sequence: copy.sequence,
+            timestamp: copy.timestamp,
+            code: finding.code,
+            finding: &finding.id,
+            repeats: copy.repeats.as_ref(),
+            level: copy.level,
+            visibility: copy.visibility,
+        }
+    }
+}
+
+/// Writes rows one by one; keeps none.
+#[derive(Debug)]
+pub struct List<W: Write> {
+    out: W,
+}
+
+impl<W: Write> List<W> {
+    /// Writes the header.
+    pub fn begin(mut out: W) -> io::Result<Self> {
+        out.write_all(HEADER.as_bytes())?;
+        Ok(Self { out })
+    }
+
+    /// Writes one copy.
+    pub fn row(&mut self, row: &ListRow<'_>) -> io::Result<()> {
+        let (form, key) = row.business_key.map_or(("", Cow::Borrowed("")), cell);
+        let repeats = row.repeats;
+        let cells = [
+            escape::csv(row.topic).into_owned(),
+            row.partition.to_string(),
+            row.offset.to_string(),
+            key.into_owned(),
+            form.to_owned(),
+            row.producer_id.to_string(),
+            maybe(row.producer_epoch),
+            maybe(row.sequence),
+            maybe(row.timestamp),
+            row.timestamp.and_then(rfc3339).unwrap_or_default(),
+            row.code.to_string(),
+            escape::csv(row.finding).into_owned(),
+            repeats.map(|place| escape::csv(&place.topic).into_owned()).unwrap_or_default(),
+            maybe(repeats.map(|place| place.partition)),
+            maybe(repeats.map(|place| place.offset)),
+            row.level.map(|level| format!("{level:?}")).unwrap_or_default(),
+            wording::visibility(row.visibility).to_owned(),
+        ];
+        writeln!(self.out, "{}", cells.join(","))
+    }
+
+    /// Hands the writer back, flushed.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+/// The form of a key, and its cell.
+fn cell(key: &BusinessKey) -> (&'static str, Cow<'_, str>) {
+    match key {
+        BusinessKey::Text { text } => ("text", escape::csv(text)),
+        BusinessKey::Base64 { base64 } => ("base64", escape::csv(base64)),
+        BusinessKey::Parts { parts } => ("parts", Cow::Owned(json_cell(parts))),
+        BusinessKey::Digest { digest } => ("digest", escape::csv(digest)),
+        BusinessKey::KeyedHash { keyed_hash } => ("keyedHash", escape::csv(keyed_hash)),
+    }
+}
+
+/// A quoted cell of JSON in ASCII: it escapes by itself what cannot be seen, and `[` begins no formula.
+fn json_cell(parts: &[KeyPart]) -> String {
+    let json = serde_json::to_string(parts).unwrap_or_default();
+    let mut cell = String::from("\"");
+    for character in json.chars() {
+        match character {
+            '"' => cell.push_str("\"\""),
+            ' '..='~' => cell.push(character),
+            _ => {
+                cell.extend(character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    cell.push('"');
+    cell
+}
+
+fn maybe<T: ToString>(number: Option<T>) -> String {
+    number.map(|number| number.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row<'a>(key: &'a BusinessKey, place: &'a Place) -> ListRow<'a> {
+        ListRow {
+            topic: "orders",
+            partition: 0,
+            offset: 60,
+            business_key: Some(key),
+            producer_id: -1,
+            producer_epoch: None,
+            sequence: None,
+            timestamp: Some(1_700_000_000_005),
+            code: Code::ResendNewSession,
+            finding: "DA-1",
+            repeats: Some(place),
+            level: Some(Level::E4),
+            visibility: Visibility::NonTransactional,
+        }
+    }
+
+    fn lines(keys: &[BusinessKey]) -> Vec<String> {
+        let place = Place { topic: "orders".to_owned(), partition: 0, offset: 40 };
+        let mut list = List::begin(Vec::new()).unwrap();
+        for key in keys {
+            list.row(&row(key, &place)).unwrap();
+        }
+        String::from_utf8(list.finish().unwrap()).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_copy_is_one_line_with_as_many_cells_as_the_header() {
+        let lines = lines(&[BusinessKey::Text { text: "order-41".to_owned() }]);
+        assert_eq!(lines.len(), 2);
+        assert_eq!(
+            lines[1],
+            "orders,0,60,order-41,text,-1,,,1700000000005,2023-11-14T22:13:20.005Z,resend-new-session,DA-1,orders,0,40,E4,non-transactional"
+        );
+        assert_eq!(lines[0].matches(',').count(), lines[1].matches(',').count());
+    }
+
+    #[test]
+    fn a_hostile_key_stays_one_harmless_cell() {
+        let hostile = "=cmd()\r\n\"x\",\u{1b}[2J";
+        let lines = lines(&[BusinessKey::Text { text: hostile.to_owned() }]);
+        assert_eq!(lines.len(), 2, "no line end gets through");
+        assert!(
+            lines[1].starts_with("orders,0,60,\"'=cmd()\\r\\n\"\"x\"\",\\x1b[2J\",text,"),
+            "{}",
+            lines[1]
+        );
+    }
+
+    #[test]
+    fn a_joined_key_is_json() {
+        let part = KeyPart {
+            key: "record-key".to_owned(),
+            text: Some("a\n\u{202e}🙂\\n".to_owned()),
+            base64: None,
+            null: None,
+            keyed_hash: None,
+        };
+        let lines = lines(&[BusinessKey::Parts { parts: vec![part] }]);
+        assert!(
+            lines[1].contains("\"[{\"\"key\"\":\"\"record-key\"\",\"\"text\"\":\"\"a\\n\\u202e\\ud83d\\ude42\\\\n\"\"}]\",parts"),
+            "{}",
+            lines[1]
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! One sentence that says what is stored and, as far as that is sure, how it came about.
+
+use super::{duplicates, ordinary, phrases, worst};
+use crate::finding::{Code, Finding, Severity};
+use crate::report::model::Report;
+use crate::report::wording::{counted, number, topics};
+
+pub(super) fn of(report: &Report) -> String {
+    let said = match worst(&report.findings) {
+        None => nothing(report),
+        Some(worst) if worst.severity == Severity::Info => harmless(worst, report),
+        Some(worst) => bad(worst, report),
+    };
+    if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
+}
+
+fn nothing(report: &Report) -> String {
+    let records: u64 = ordinary(report).map(|topic| topic.visibility.read_uncommitted.records).sum();
+    let any_identity = ordinary(report).any(|topic| topic.identity.is_some());
+    let read = counted(records, "record");
+    match (records, report.verdict.complete) {
+        (0, true) => "there is nothing to judge: no records were found".to_owned(),
+        (0, false) => "there is nothing to judge: no records could be read".to_owned(),
+        (_, true) if any_identity => format!("nothing found: no event is stored more than once among {read}"),
+        (_, true) => format!("nothing found in the batch headers of {read}; contents were not compared"),
+        (_, false) => format!("nothing found among {read}, but not everything could be read"),
+    }
+}
+
+fn harmless(worst: &Finding, report: &Report) -> String {
+    if worst.code == Code::AbortedThenRetried && worst.counts.groups > 0 {
+        let them = if worst.counts.groups == 1 { "has" } else { "have" };
+        return format!(
+            "{} of {} {them} an aborted copy besides: only readers of uncommitted data see both",
+            counted(worst.counts.groups, "event"),
+            topics(&worst.topics),
+        );
+    }
+    let open = if report.verdict.complete { "" } else { " in what could be read" };
+    format!("nothing bad found{open}, but worth knowing: {}", phrases::single(worst, &topics(&worst.topics)))
+}
+
+fn bad(worst: &Finding, report: &Report) -> String {
+    let others = duplicates(&report.findings).count();
+    let copies = worst.counts.surplus_records;
+    let place = topics(&worst.topics);
+    if !duplicates(std::slice::from_ref(worst)).any(|_| true) {
+        let also: u64 = duplicates(&report.findings).map(|finding| finding.counts.surplus_records).sum();
+        let single = phrases::single(worst, &place);
+        return if also > 0 { format!("{single}; {}", repeated(also)) } else { single };
+    }
+    let hedge = phrases::hedge(worst.confidence);
+    if worst.code == Code::MisplacedBatch && others == 1 {
+        let they = if copies == 1 { "stands where it does" } else { "stand where they do" };
+        let records = counted(copies, "record");
+        return format!(
+            "{records} in {place} {they} not belong: {hedge}a client sent a batch to the wrong place"
+        );
+    }
+    let how = phrases::how(worst.code).map_or_else(
+        || "the files cannot tell how that came about".to_owned(),
+        |how| format!("{hedge}{how}"),
+    );
+    if others > 1 {
+        let all: u64 = duplicates(&report.findings).map(|finding| finding.counts.surplus_records).sum();
+        return format!("{}; the largest finding ({}): {how}", repeated(all), counted(copies, "record"));
+    }
+    let events = counted(worst.counts.groups, "event");
+    let verb = if worst.counts.groups == 1 { "is" } else { "are" };
+    let how = if worst.counts.groups == 1 { how.replace("sent them", "sent it") } else { how };
+    if worst.counts.groups == copies {
+        format!("{events} of {place} {verb} stored twice: {how}")
+    } else {
+        format!(
+            "{events} of {place} {verb} stored more than once ({} copies too many): {how}",
+            number(copies)
+        )
+    }
+}
+
+fn repeated(copies: u64) -> String {
+    let verb = if copies == 1 { "repeats an event" } else { "repeat events" };
+    format!("{} {verb} that stood there before", counted(copies, "record"))
+}

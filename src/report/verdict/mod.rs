@@ -1,0 +1,343 @@
+//! The answer in sentences: one headline, and three to six sentences for a ticket.
+//!
+//! Goes in: a report that is filled but for its verdict. Everything that is said stands in the
+//! findings, the coverage and the topics; nothing is concluded here. The headline names what is
+//! stored and, as far as the finding is sure, how it came about. The last sentence always says how
+//! much was read, because "nothing found" means little without it.
+
+mod headline;
+mod phrases;
+
+use self::phrases::Strictness;
+use super::model::{Coverage, Report, TopicReport, Verdict};
+use super::wording::{counted, listed, number, topics};
+use crate::finding::{Code, Confidence, Finding, Severity};
+
+/// Most sentences that people read before they scroll on.
+const MOST_SENTENCES: usize = 6;
+/// Most codes that are named one by one beside the worst finding.
+const MOST_OTHERS: usize = 4;
+
+/// The verdict over a report whose other parts are filled. `verdict.complete` and
+/// `verdict.interrupted` are taken from the report; `findings` counts those at or above `fail_on`
+/// (`None`: none counts).
+#[must_use]
+pub fn of(report: &Report, fail_on: Option<Severity>) -> Verdict {
+    let counts = |finding: &&Finding| fail_on.is_some_and(|least| finding.severity >= least);
+    let mut sentences = match worst(&report.findings) {
+        Some(worst) => about_findings(worst, report),
+        None => about_nothing(report),
+    };
+    sentences.extend(protection(report));
+    // How much was read is said whatever else there is to say.
+    sentences.truncate(MOST_SENTENCES - 1);
+    sentences.push(coverage(report));
+    Verdict {
+        findings: report.findings.iter().filter(counts).count() as u64,
+        complete: report.verdict.complete,
+        interrupted: report.verdict.interrupted,
+        headline: headline::of(report),
+        sentences,
+    }
+}
+
+/// Whether the findings of a code say that events are stored more than once.
+const fn is_duplicate(code: Code) -> bool {
+    matches!(
+        code,
+        Code::RetryWithoutIdempotence
+            | Code::ResendNewSession
+            | Code::ConcurrentProducers
+            | Code::ResendSameSession
+            | Code::EpochBumpResend
+            | Code::BrokerDedupLost
+            | Code::ProducerIdCollision
+            | Code::MisplacedBatch
+            | Code::PipelineReplay
+            | Code::RestoredCopy
+            | Code::AbortedThenRetried
+            | Code::DuplicateUndetermined
+    )
+}
+
+/// The findings that say that events are stored more than once, and that nobody meant it so.
+fn duplicates(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    findings.iter().filter(|finding| {
+        is_duplicate(finding.code) && finding.severity > Severity::Info && finding.counts.surplus_records > 0
+    })
+}
+
+/// What the headline is about: the worst, among equals duplicates first, then the largest, then as
+/// the report has them.
+fn worst(findings: &[Finding]) -> Option<&Finding> {
+    let rank = |finding: &Finding| {
+        (finding.severity, is_duplicate(finding.code), finding.counts.surplus_records, finding.confidence)
+    };
+    findings.iter().reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+}
+
+fn about_findings(worst: &Finding, report: &Report) -> Vec<String> {
+    let mut sentences = vec![what(worst, report)];
+    sentences.extend(readers(report));
+    sentences.push(sureness(worst));
+    if let Some(cause) = &worst.cause {
+        let how = match cause.confidence {
+            Confidence::Certain => "Cause",
+            Confidence::Likely => "Likely cause",
+            Confidence::Possible => "Possible cause",
+        };
+        sentences.push(format!("{how}: {}.", phrases::fit(&cause.text)));
+    }
+    sentences.extend(others(worst, &report.findings));
+    sentences
+}
+
+/// What the worst finding says, with its numbers, place and time.
+fn what(worst: &Finding, report: &Report) -> String {
+    let copies = worst.counts.surplus_records;
+    if !is_duplicate(worst.code) || copies == 0 {
+        return format!("{}.", phrases::capital(&phrases::fit(&worst.title)));
+    }
+    let several = duplicates(&report.findings).count() > 1;
+    let subject = if several { "The largest finding: " } else { "" };
+    let written = worst.window.as_ref().map(|window| phrases::written(window, copies)).unwrap_or_default();
+    format!(
+        "{subject}{} of {} in {}{written}.",
+        counted(copies, "surplus record"),
+        counted(worst.counts.groups, "event"),
+        topics(&worst.topics),
+    )
+}
+
+/// What consumers get of the surplus, over all findings.
+fn readers(report: &Report) -> Option<String> {
+    let (surplus, committed) = duplicates(&report.findings).fold((0_u64, 0_u64), |(all, seen), finding| {
+        (
+            all.saturating_add(finding.counts.surplus_records),
+            seen.saturating_add(finding.counts.surplus_committed),
+        )
+    });
+    if surplus == 0 {
+        return None;
+    }
+    Some(if committed >= surplus {
+        if surplus == 1 {
+            "Consumers of both isolation levels see the surplus record.".to_owned()
+        } else {
+            format!("Consumers of both isolation levels see all {} surplus records.", number(surplus))
+        }
+    } else {
+        format!(
+            "A read_committed consumer sees {} of the {}, a read_uncommitted one all of them.",
+            if committed == 0 { "none".to_owned() } else { number(committed) },
+            counted(surplus, "surplus record"),
+        )
+    })
+}
+
+/// How sure the mechanism is, and which rivals are left.
+fn sureness(worst: &Finding) -> String {
+    let rivals: Vec<_> = worst
+        .alternatives
+        .iter()
+        .filter(|rival| rival.kept)
+        .map(|rival| phrases::fit(&rival.code))
+        .take(3)
+        .collect();
+    let sure = match worst.confidence {
+        Confidence::Certain => "The files leave no other explanation",
+        Confidence::Likely => "This explains best what the files show",
+        Confidence::Possible => "The files allow this explanation, and others as well",
+    };
+    let left = if rivals.is_empty() { String::new() } else { format!("; not excluded: {}", listed(&rivals)) };
+    format!("{sure} ({}, {}{left}).", worst.code, confidence(worst.confidence))
+}
+
+const fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Certain => "certain",
+        Confidence::Likely => "likely",
+        Confidence::Possible => "possible",
+    }
+}
+
+/// The other findings by code, the worst first; those at info only as a number.
+fn others(worst: &Finding, findings: &[Finding]) -> Option<String> {
+    let mut codes: Vec<(Severity, Code, u64)> = Vec::new();
+    let mut infos = 0_u64;
+    for finding in findings.iter().filter(|finding| !std::ptr::eq(*finding, worst)) {
+        if finding.severity == Severity::Info {
+            infos += 1;
+            continue;
+        }
+        match codes
+            .iter_mut()
+            .find(|(severity, code, _)| (*severity, *code) == (finding.severity, finding.code))
+        {
+            Some((_, _, count)) => *count += 1,
+            None => codes.push((finding.severity, finding.code, 1)),
+        }
+    }
+    codes.sort_by_key(|&(severity, code, _)| (std::cmp::Reverse(severity), code));
+    let mut said: Vec<_> = codes
+        .iter()
+        .take(MOST_OTHERS)
+        .map(|(severity, code, count)| match count {
+            1 => format!("{code} ({severity})"),
+            _ => format!("{} × {code} ({severity})", number(*count)),
+        })
+        .collect();
+    let rest: u64 = codes.iter().skip(MOST_OTHERS).map(|(_, _, count)| count).sum();
+    if rest > 0 {
+        said.push(format!("{} more", number(rest)));
+    }
+    if infos > 0 {
+        said.push(format!("{} at info", number(infos)));
+    }
+    if said.is_empty() { None } else { Some(format!("Also found: {}.", listed(&said))) }
+}
+
+/// What was looked for where nothing was found, and where to look next.
+fn about_nothing(report: &Report) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let judged: Vec<_> = ordinary(report).filter(|topic| topic.identity.is_some()).collect();
+    let records: u64 = ordinary(report).map(|topic| topic.visibility.read_uncommitted.records).sum();
+    if records > 0 && judged.is_empty() {
+        sentences.push(
+            "Only batch headers were read: sequences, transactions and protection were checked, contents were not \
+             compared."
+                .to_owned(),
+        );
+    } else if let [topic] = judged.as_slice()
+        && let Some(identity) = &topic.identity
+    {
+        let strict = match report.invocation.options.get("strictKey") {
+            Some(serde_json::Value::Bool(true)) => Strictness::KeyAlone,
+            _ => Strictness::KeyAndContent,
+        };
+        sentences.push(format!(
+            "Two records of {} count as one event when {}.",
+            phrases::topic(topic),
+            phrases::agreement(&identity.key, strict),
+        ));
+    } else if !judged.is_empty() {
+        sentences.push(
+            "What makes two records the same event was decided for each topic; the report says how."
+                .to_owned(),
+        );
+    }
+    let (keys, updates) = ordinary(report).fold((0_u64, 0_u64), |(keys, records), topic| {
+        (keys.saturating_add(topic.updates.keys), records.saturating_add(topic.updates.records))
+    });
+    if updates > 0 {
+        let verb = if updates == 1 { "repeats" } else { "repeat" };
+        sentences.push(format!(
+            "{} {verb} {} with new content: updates, no duplicates.",
+            counted(updates, "record"),
+            counted(keys, "key"),
+        ));
+    }
+    if report.verdict.complete && !report.verdict.interrupted && !judged.is_empty() && records > 0 {
+        sentences.push(
+            "An event that a consumer handled twice was then read twice, or it differs in more than the identity \
+             that was used."
+                .to_owned(),
+        );
+    }
+    sentences
+}
+
+fn ordinary(report: &Report) -> impl Iterator<Item = &TopicReport> {
+    report.topics.iter().filter(|topic| !topic.internal)
+}
+
+/// Whether retries could have been recognised at all.
+fn protection(report: &Report) -> Option<String> {
+    let partitions =
+        ordinary(report).flat_map(|topic| &topic.partitions).filter(|part| part.replica_of.is_none());
+    let (records, unprotected, legacy) =
+        partitions.fold((0_u64, 0_u64, 0_u64), |(all, none, old), partition| {
+            let kinds = &partition.protection;
+            (all + partition.records, none + kinds.unprotected_records, old + kinds.legacy_records)
+        });
+    if records == 0 {
+        return None;
+    }
+    if unprotected > 0 {
+        let verb = if unprotected == 1 { "lacks" } else { "lack" };
+        return Some(if unprotected == records {
+            format!(
+                "None of {} carries a producer id: a broker could not recognise a retry.",
+                counted(records, "record")
+            )
+        } else {
+            format!(
+                "{} of {} {verb} a producer id: a broker could not recognise a retry of these.",
+                number(unprotected),
+                counted(records, "record"),
+            )
+        });
+    }
+    if legacy > 0 {
+        return Some(format!(
+            "{} of {} are in an old format that cannot carry a producer id.",
+            number(legacy),
+            counted(records, "record"),
+        ));
+    }
+    let doubtful = report.findings.iter().any(|finding| {
+        matches!(
+            finding.code,
+            Code::IdempotenceIneffective | Code::BrokerDedupLost | Code::ProducerIdCollision
+        )
+    });
+    (!doubtful).then(|| {
+        "Every record carries a producer id: idempotence was on, which stops network retries but no resend by an \
+         application."
+            .to_owned()
+    })
+}
+
+/// How much was read, and what that means for the numbers.
+fn coverage(report: &Report) -> String {
+    let read = amount(&report.coverage);
+    if report.verdict.interrupted {
+        return format!("The run was interrupted after {read}: all numbers are lower bounds.");
+    }
+    if report.verdict.complete {
+        return format!("Everything was read: {read}.");
+    }
+    let places = damaged_places(&report.coverage);
+    let mut why = Vec::new();
+    if places > 0 {
+        why.push(format!("{} of damage", counted(places, "place")));
+    }
+    if report.coverage.records_undecoded > 0 {
+        why.push(format!(
+            "{} that could not be decoded",
+            counted(report.coverage.records_undecoded, "record")
+        ));
+    }
+    let why = if why.is_empty() { "see the notes".to_owned() } else { listed(&why) };
+    format!("Not everything could be read ({why}): all numbers are lower bounds. Read: {read}.")
+}
+
+/// Damage that is not to be expected, as far as the list goes, and all that it leaves out.
+fn damaged_places(coverage: &Coverage) -> u64 {
+    let listed = coverage.damage.iter().filter(|damage| !damage.expected).count() as u64;
+    listed.saturating_add(coverage.damage_omitted)
+}
+
+/// `1 partition, 1 segment, 80 batches, 80 records`.
+pub(super) fn amount(coverage: &Coverage) -> String {
+    [
+        counted(coverage.partitions, "partition"),
+        counted(coverage.segments, "segment"),
+        counted(coverage.batches, "batch"),
+        counted(coverage.records, "record"),
+    ]
+    .join(", ")
+}
+
+#[cfg(test)]
+mod tests;

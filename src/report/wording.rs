@@ -1,0 +1,198 @@
+//! Numbers, times and names as sentences and lines say them. Times are UTC.
+
+use super::escape::Terminal;
+use crate::finding::{BusinessKey, KeyPart, Visibility, rfc3339};
+
+/// Columns that a topic's name may take inside a sentence; Kafka allows 249 characters.
+const NAME_COLUMNS: usize = 80;
+
+/// A number with separators from five digits on: `9999`, `12,345`.
+#[must_use]
+pub fn number(count: u64) -> String {
+    let digits = count.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 record`, `2 records`; the plural takes an s.
+#[must_use]
+pub fn counted(count: u64, singular: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    let singular = singular.strip_suffix("batch").map_or_else(
+        || format!("{singular}{plural}"),
+        |start| format!("{start}batch{}", if count == 1 { "" } else { "es" }),
+    );
+    format!("{} {singular}", number(count))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+#[must_use]
+pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<_> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// A foreign name, fit for a sentence.
+#[must_use]
+pub fn name(name: &str) -> String {
+    Terminal::text(name).cut(NAME_COLUMNS).to_string()
+}
+
+/// `topic orders`, `topics a and b`, `5 topics`.
+#[must_use]
+pub fn topics(names: &[String]) -> String {
+    match names {
+        [] => "the log".to_owned(),
+        [only] => format!("topic {}", name(only)),
+        [one, other] => format!("topics {} and {}", name(one), name(other)),
+        more => format!("{} topics", more.len()),
+    }
+}
+
+/// The day and the time of day with milliseconds; `None` for no plausible time.
+fn day_and_time(millis: i64) -> Option<(String, String)> {
+    let text = rfc3339(millis)?;
+    let (day, time) = text.trim_end_matches('Z').split_once('T')?;
+    Some((day.to_owned(), time.to_owned()))
+}
+
+/// The day, `2023-11-14`.
+#[must_use]
+pub fn day(millis: i64) -> Option<String> {
+    day_and_time(millis).map(|(day, _)| day)
+}
+
+/// A time, without its day where that is the one that the reader knows.
+#[must_use]
+pub fn time(millis: Option<i64>, known_day: Option<&str>) -> String {
+    match millis.map(|millis| (millis, day_and_time(millis))) {
+        None => "no time".to_owned(),
+        Some((_, Some((day, time)))) if known_day == Some(day.as_str()) => time,
+        Some((_, Some((day, time)))) => format!("{day} {time}"),
+        Some((millis, None)) => format!("time {millis}"),
+    }
+}
+
+/// From when to when: `2023-11-14 22:13:20.000 – 22:13:21.000`; empty where there is no time.
+#[must_use]
+pub fn span(first: Option<i64>, last: Option<i64>) -> String {
+    match (first, last) {
+        (None, None) => String::new(),
+        (Some(one), None) | (None, Some(one)) => time(Some(one), None),
+        (Some(first), Some(last)) if first == last => time(Some(first), None),
+        (Some(first), Some(last)) => {
+            let known = day(first);
+            format!("{} – {}", time(Some(first), None), time(Some(last), known.as_deref()))
+        }
+    }
+}
+
+/// How much later, in one or two units: `+8.5 s`, `+3 min 5 s`, `-120 ms`.
+#[must_use]
+pub fn later(millis: i64) -> String {
+    let sign = if millis < 0 { '-' } else { '+' };
+    let size = millis.unsigned_abs();
+    let (seconds, minutes, hours, days) = (size / 1000, size / 60_000, size / 3_600_000, size / 86_400_000);
+    match size {
+        0..1000 => format!("{sign}{size} ms"),
+        1000..60_000 => format!("{sign}{}.{} s", seconds, size % 1000 / 100),
+        60_000..3_600_000 => format!("{sign}{minutes} min {} s", seconds % 60),
+        3_600_000..86_400_000 => format!("{sign}{hours} h {} min", minutes % 60),
+        _ => format!("{sign}{} d {} h", number(days), hours % 24),
+    }
+}
+
+/// A business key for people; still foreign text.
+#[must_use]
+pub fn business_key(key: &BusinessKey) -> String {
+    match key {
+        BusinessKey::Text { text } if text.is_empty() => "\"\"".to_owned(),
+        BusinessKey::Text { text } => text.clone(),
+        BusinessKey::Base64 { base64 } => format!("base64:{base64}"),
+        BusinessKey::Parts { parts } => parts.iter().map(part).collect::<Vec<_>>().join(" + "),
+        BusinessKey::Digest { digest } => format!("content {}", digest.chars().take(12).collect::<String>()),
+        BusinessKey::KeyedHash { keyed_hash } => {
+            format!("hash {}", keyed_hash.chars().take(12).collect::<String>())
+        }
+    }
+}
+
+fn part(part: &KeyPart) -> String {
+    if let Some(text) = &part.text {
+        if text.is_empty() { "\"\"".to_owned() } else { text.clone() }
+    } else if let Some(base64) = &part.base64 {
+        format!("base64:{base64}")
+    } else if let Some(hash) = &part.keyed_hash {
+        format!("hash {}", hash.chars().take(12).collect::<String>())
+    } else {
+        "(absent)".to_owned()
+    }
+}
+
+/// As the report spells it.
+#[must_use]
+pub const fn visibility(visibility: Visibility) -> &'static str {
+    match visibility {
+        Visibility::NonTransactional => "non-transactional",
+        Visibility::Committed => "committed",
+        Visibility::Aborted => "aborted",
+        Visibility::Open => "open",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_from_five_digits_on() {
+        let said: Vec<_> = [0, 9999, 10_000, 123_456, 1_234_567, u64::MAX].map(number).to_vec();
+        assert_eq!(said, ["0", "9999", "10,000", "123,456", "1,234,567", "18,446,744,073,709,551,615"]);
+    }
+
+    #[test]
+    fn one_is_singular() {
+        let said =
+            [counted(1, "record"), counted(0, "record"), counted(2, "control batch"), counted(1, "batch")];
+        assert_eq!(said, ["1 record", "0 records", "2 control batches", "1 batch"]);
+    }
+
+    #[test]
+    fn a_day_is_said_once() {
+        let at = 1_700_000_000_005;
+        assert_eq!(span(Some(at), Some(at + 900)), "2023-11-14 22:13:20.005 – 22:13:20.905");
+        assert_eq!(span(Some(at), Some(at + 7_000_000)), "2023-11-14 22:13:20.005 – 2023-11-15 00:10:00.005");
+        assert_eq!(span(Some(at), Some(at)), "2023-11-14 22:13:20.005");
+        assert_eq!(span(None, None), "");
+        assert_eq!(time(Some(-5), None), "time -5");
+    }
+
+    #[test]
+    fn distances_have_the_unit_that_people_would_use() {
+        let said = [0, 120, 8531, -8531, 185_000, 7_500_000, 180_000_000].map(later);
+        assert_eq!(said, ["+0 ms", "+120 ms", "+8.5 s", "-8.5 s", "+3 min 5 s", "+2 h 5 min", "+2 d 2 h"]);
+        assert!(later(i64::MIN).starts_with('-'));
+    }
+
+    #[test]
+    fn names_are_listed_as_people_do() {
+        assert_eq!(listed::<&str>(&[]), "");
+        assert_eq!(listed(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(topics(&["a\u{1b}".to_owned()]), "topic a\\x1b");
+    }
+}
