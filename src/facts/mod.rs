@@ -27,6 +27,8 @@ use crate::format::control::ControlRecord;
 pub use crate::units::LogStartSource;
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 
+pub use crate::format::SnapshotEntry;
+
 /// What lies beside a log and is known before its batches are read.
 #[derive(Clone, Debug, Default)]
 pub struct PartitionContext {
@@ -67,27 +69,6 @@ pub struct Snapshot {
     pub offset: Offset,
     /// Its entries, or why it cannot be read.
     pub entries: Result<Vec<SnapshotEntry>, String>,
-}
-
-/// What a broker remembered of one producer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SnapshotEntry {
-    /// The producer.
-    pub producer_id: ProducerId,
-    /// Its epoch; can come from a marker.
-    pub producer_epoch: Option<ProducerEpoch>,
-    /// The last sequence of its last batch in this epoch.
-    pub last_sequence: Option<Sequence>,
-    /// The last offset of that batch.
-    pub last_offset: Option<Offset>,
-    /// Last offset minus first offset of that batch.
-    pub offset_delta: i32,
-    /// The time that counts for expiry.
-    pub timestamp: i64,
-    /// Of its last marker.
-    pub coordinator_epoch: Option<i32>,
-    /// The first offset of its open transaction.
-    pub current_txn_first_offset: Option<Offset>,
 }
 
 /// One batch, as the batch lane sees it.
