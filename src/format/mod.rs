@@ -22,6 +22,7 @@ pub mod legacy;
 pub mod meta_properties;
 pub mod partition_metadata;
 mod index_entries;
+pub mod internal;
 pub mod offset_index;
 pub mod producer_snapshot;
 pub mod record;
