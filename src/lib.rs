@@ -2,6 +2,7 @@
 //! than once, who wrote each copy, why, and what consumers see.
 
 pub mod cli;
+pub mod dump;
 pub mod error;
 pub mod facts;
 pub mod finding;

@@ -3,6 +3,7 @@
 //! Data goes to the writer that is handed in (standard output), talk goes to standard error, and
 //! the exit status is what [`Command::run`] gives back.
 
+mod dump;
 mod explain;
 mod schema;
 mod terminal;
@@ -25,6 +26,8 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Print what a broker's file holds, as Kafka's dump tool does
+    Dump(dump::DumpArguments),
     /// Say what a finding means, what else looks like it, and what to do
     Explain(explain::Explain),
     /// Print the JSON Schema of the report
@@ -35,6 +38,7 @@ impl Command {
     /// Does it, writes to `out`, and chooses the exit status.
     pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
         match self {
+            Self::Dump(arguments) => dump::run(arguments, out),
             Self::Explain(command) => command.run(out),
             Self::Schema => schema::run(out),
         }

@@ -1,0 +1,179 @@
+//! Walks over a segment or a KRaft snapshot and prints what it holds.
+//!
+//! The scan says what is a batch and what is damage. Kafka's tool prints a batch whatever its
+//! checksum says, so damage that can be read as a batch is printed as one, marked invalid.
+
+use super::printer::{Checksum, ControlText, PrintedBatch, Printer, RestOfFile};
+use super::{Depth, DumpOptions, Talk};
+use crate::format::control::{ControlRecord, Outcome};
+use crate::format::internal::quorum;
+use crate::format::segment::TailExpectation;
+use crate::format::{
+    Batch, BatchHeader, ByteSource, Cursor, Damage, Decompressor, FormatError, Record, SegmentItem,
+    SegmentScanner,
+};
+use crate::units::{FilePosition, Offset};
+use std::io::{self, Write};
+
+/// Bytes of the largest batch that is read although its checksum is wrong: what a broker with the
+/// usual limits could have written, many times over.
+const LARGEST_INVALID: u64 = 64 << 20;
+/// `baseOffset` and `batchLength`, which the length does not count.
+const LOG_OVERHEAD: u64 = 12;
+/// The smallest length that a magic-2 batch can declare.
+const SMALLEST_LENGTH: u64 = 49;
+
+/// What is known of a log before it is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogFile<'a> {
+    /// The file's name.
+    pub(super) name: &'a str,
+    /// The base offset in the name.
+    pub(super) base: Offset,
+    /// What its end may look like.
+    pub(super) tail: TailExpectation,
+}
+
+/// Prints a log that is open twice: `source` is scanned, `again` is for what the scan calls damage.
+pub(super) fn dump<S: ByteSource, W: Write>(
+    source: S,
+    again: &mut S,
+    file: LogFile<'_>,
+    options: &DumpOptions,
+    printer: &mut impl Printer,
+    talk: &mut Talk<'_, W>,
+) -> io::Result<()> {
+    let length = source.len();
+    let mut scanner = SegmentScanner::new(source, file.base, file.tail);
+    let mut dump = LogDump { options, printer, talk, decompressor: Decompressor::default() };
+    loop {
+        let position = scanner.position();
+        match scanner.next_item() {
+            Ok(None) => return Ok(()),
+            Ok(Some(SegmentItem::Batch(batch))) => dump.batch(&batch, Checksum::Right)?,
+            Ok(Some(SegmentItem::Damage(damage))) => dump.damage(again, &damage, length, file.name)?,
+            Err(error) => return dump.talk.damage(position.0, &error.to_string()),
+        }
+    }
+}
+
+struct LogDump<'a, 't, P, W> {
+    options: &'a DumpOptions,
+    printer: &'a mut P,
+    talk: &'a mut Talk<'t, W>,
+    decompressor: Decompressor,
+}
+
+impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
+    fn batch(&mut self, batch: &Batch<'_>, checksum: Checksum) -> io::Result<()> {
+        let size = u64::try_from(batch.bytes.len()).unwrap_or(u64::MAX);
+        let shown = PrintedBatch { header: &batch.header, position: batch.position, size, checksum };
+        self.printer.batch(shown)?;
+        if self.options.depth == Depth::Batches {
+            return Ok(());
+        }
+        let (printer, mut written, mut unreadable) = (&mut *self.printer, Ok(()), None);
+        let read = batch.for_each_record(&mut self.decompressor, |record| {
+            if written.is_err() {
+                return;
+            }
+            written = if batch.header.is_control() {
+                let control = control_text(record).unwrap_or_else(|error| {
+                    unreadable = Some(error);
+                    ControlText::Unreadable
+                });
+                printer.control(shown, record, &control)
+            } else {
+                printer.record(shown, record)
+            };
+        });
+        written?;
+        if let Some(error) = unreadable {
+            self.talk.damage(batch.position.0, &format!("control record: {error}"))?;
+        }
+        match read {
+            Err(error) => self.talk.damage(batch.position.0, &format!("records: {error}")),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn damage<S: ByteSource>(
+        &mut self,
+        source: &mut S,
+        damage: &Damage,
+        length: u64,
+        name: &str,
+    ) -> io::Result<()> {
+        let detail = format!("{}, {} bytes: {}", damage.kind, damage.length, damage.detail);
+        if damage.expected {
+            self.talk.note(damage.position.0, &detail)?;
+        } else {
+            self.talk.damage(damage.position.0, &detail)?;
+        }
+        let end = damage.position.plus(damage.length).0;
+        let mut at = damage.position.0;
+        while let Some((batch, checksum)) = read_invalid(source, at, end)? {
+            at = at.saturating_add(u64::try_from(batch.bytes.len()).unwrap_or(u64::MAX));
+            self.batch(&batch, checksum)?;
+        }
+        if at >= end {
+            return Ok(());
+        }
+        let left = Damage { position: FilePosition(at), length: end.saturating_sub(at), ..damage.clone() };
+        let rest = if end < length { RestOfFile::Readable } else { RestOfFile::None };
+        self.printer.damage(name, &left, rest)
+    }
+}
+
+/// Reads a batch between `at` and `end` that the scan refused, as Kafka's tool would.
+fn read_invalid<S: ByteSource>(
+    source: &mut S,
+    at: u64,
+    end: u64,
+) -> io::Result<Option<(Batch<'_>, Checksum)>> {
+    let left = end.saturating_sub(at);
+    if left < LOG_OVERHEAD.saturating_add(SMALLEST_LENGTH) {
+        return Ok(None);
+    }
+    let mut start = Cursor::new(source.window(at, 17)?);
+    let (Ok(_), Ok(declared), Ok(_), Ok(magic)) = (
+        start.int64("baseOffset"),
+        start.int32("batchLength"),
+        start.int32("leader epoch"),
+        start.int8("magic"),
+    ) else {
+        return Ok(None);
+    };
+    let Ok(declared) = u64::try_from(declared) else {
+        return Ok(None);
+    };
+    let size = declared.saturating_add(LOG_OVERHEAD);
+    if declared < SMALLEST_LENGTH || size > left.min(LARGEST_INVALID) || magic < 2 {
+        return Ok(None);
+    }
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let bytes = source.window(at, size)?.get(..size).unwrap_or_default();
+    let Ok((header, _)) = BatchHeader::read(bytes) else {
+        return Ok(None);
+    };
+    let checksum = if header.crc == Batch::compute_crc(bytes) { Checksum::Right } else { Checksum::Wrong };
+    Ok(Some((Batch { position: FilePosition(at), bytes, header }, checksum)))
+}
+
+fn control_text<'a>(record: &Record<'a>) -> Result<ControlText<'a>, FormatError> {
+    Ok(match ControlRecord::read(record)? {
+        ControlRecord::EndTransaction { outcome, coordinator_epoch } => {
+            let marker = match outcome {
+                Outcome::Commit => "COMMIT",
+                Outcome::Abort => "ABORT",
+            };
+            ControlText::EndTransaction { marker, coordinator_epoch }
+        }
+        ControlRecord::Other(control_type) => {
+            match quorum::read(control_type, record.value.unwrap_or_default())? {
+                Some(value) => ControlText::Quorum { control_type, value },
+                None => ControlText::Unknown { control_type },
+            }
+        }
+    })
+}

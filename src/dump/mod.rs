@@ -1,0 +1,147 @@
+//! Prints broker files one by one: as Kafka's own dump tool does, or as one JSON object a line.
+//!
+//! Goes in: a path and [`DumpOptions`]. Comes out: text on one writer, talk about what cannot be
+//! read on another. Memory does not grow with the file.
+//!
+//! The text form is that of `DumpLogSegments` in Kafka 4.3 with `--print-data-log`, byte for byte,
+//! except where Kafka's tool ends: it dies of a zero tail and stops at an impossible size; this one
+//! says so and goes on at the next batch that proves itself. For a terminal control characters in
+//! other people's bytes are spelled out; in a pipe the bytes are Kafka's.
+//!
+//! Source: `DumpLogSegments` in Kafka's `tools` module.
+
+mod file_kind;
+mod kafka_text;
+mod line;
+mod log;
+mod printer;
+mod side_files;
+mod text;
+mod window;
+
+use crate::format::segment::TailExpectation;
+use crate::units::Offset;
+use file_kind::FileKind;
+use log::LogFile;
+use printer::Printer;
+use std::io::{self, Write};
+use std::path::Path;
+use window::FileWindow;
+
+/// How far the dump goes into a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// Batch headers only; nothing is decompressed.
+    Batches,
+    /// Batches and their records.
+    #[default]
+    Records,
+}
+
+/// Who reads the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// A file or a program: the bytes are Kafka's.
+    #[default]
+    Pipe,
+    /// A terminal, which other people's bytes must not reach.
+    Terminal,
+}
+
+/// What to print, and how.
+#[derive(Clone, Debug, Default)]
+pub struct DumpOptions {
+    /// How far to go into a log.
+    pub depth: Depth,
+    /// Who reads it.
+    pub audience: Audience,
+}
+
+/// Whether a file was read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// All of it, or all but what a log that was not closed cleanly is expected to have.
+    Whole,
+    /// Something in it cannot be read.
+    Partial,
+    /// Nothing: it cannot be opened, or is no file of a broker's.
+    Nothing,
+}
+
+/// Prints one file to `out`; tells `talk` what cannot be read.
+///
+/// # Errors
+/// What `out` or `talk` say. A file that cannot be read is no error but a [`Reading`].
+pub fn dump_file(
+    path: &Path,
+    options: &DumpOptions,
+    out: &mut impl Write,
+    talk: &mut impl Write,
+) -> io::Result<Reading> {
+    let mut printer = text::TextPrinter::new(out, options.audience);
+    dump_with(path, options, &mut printer, talk)
+}
+
+fn dump_with(
+    path: &Path,
+    options: &DumpOptions,
+    printer: &mut impl Printer,
+    talk: &mut impl Write,
+) -> io::Result<Reading> {
+    let name = file_kind::file_name(path);
+    let opened = FileWindow::open(path).and_then(|source| Ok((source, FileWindow::open(path)?)));
+    let (mut source, mut again) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            writeln!(talk, "{}: {error}", path.display())?;
+            return Ok(Reading::Nothing);
+        }
+    };
+    let Some(kind) = FileKind::of(&name) else {
+        writeln!(talk, "{}: not a file that can be dumped", path.display())?;
+        return Ok(Reading::Nothing);
+    };
+    printer.file(path, &name, kind)?;
+    let mut talk = Talk { out: talk, path, reading: Reading::Whole };
+    match kind {
+        FileKind::Log { base } => {
+            let tail = file_kind::tail_expectation(path, base);
+            let file = LogFile { name: &name, base: base.unwrap_or_default(), tail };
+            log::dump(source, &mut again, file, options, printer, &mut talk)?;
+        }
+        FileKind::Checkpoint { .. } | FileKind::BootstrapCheckpoint => {
+            let file = LogFile { name: &name, base: Offset(0), tail: TailExpectation::MustBeWhole };
+            log::dump(source, &mut again, file, options, printer, &mut talk)?;
+        }
+        FileKind::OffsetIndex { base } => side_files::offset_index(source, base, path, printer, &mut talk)?,
+        FileKind::TimeIndex { base } => side_files::time_index(source, base, printer, &mut talk)?,
+        FileKind::TransactionIndex => side_files::transaction_index(source, printer, &mut talk)?,
+        FileKind::ProducerSnapshot => side_files::producer_snapshot(&mut source, printer, &mut talk)?,
+    }
+    Ok(talk.reading)
+}
+
+/// What is said about one file.
+struct Talk<'a, W> {
+    out: &'a mut W,
+    path: &'a Path,
+    reading: Reading,
+}
+
+impl<W: Write> Talk<'_, W> {
+    /// Something cannot be read.
+    fn damage(&mut self, position: u64, detail: &str) -> io::Result<()> {
+        self.reading = Reading::Partial;
+        self.note(position, detail)
+    }
+
+    /// Something that belongs to a log in use.
+    fn note(&mut self, position: u64, detail: &str) -> io::Result<()> {
+        writeln!(self.out, "{} at {position}: {detail}", self.path.display())
+    }
+}
+
+/// The base offset that the name of a segment's file gives.
+fn base_of(name: &str) -> Option<Offset> {
+    name.split('.').next()?.parse().ok().map(Offset)
+}

@@ -1,0 +1,83 @@
+//! What every form of the dump can print.
+
+use super::file_kind::FileKind;
+use crate::format::internal::Value;
+use crate::format::{
+    AbortedTransaction, BatchHeader, Damage, OffsetIndexEntry, Record, SnapshotEntry, TimeIndexEntry,
+};
+use crate::units::FilePosition;
+use std::io;
+use std::path::Path;
+
+/// A batch as it is printed: readable, but perhaps with a wrong checksum.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PrintedBatch<'a> {
+    /// Its header.
+    pub(super) header: &'a BatchHeader,
+    /// Where it begins.
+    pub(super) position: FilePosition,
+    /// How many bytes it takes.
+    pub(super) size: u64,
+    /// Whether the stored checksum fits.
+    pub(super) checksum: Checksum,
+}
+
+/// Whether a stored checksum fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checksum {
+    /// It does.
+    Right,
+    /// It does not.
+    Wrong,
+}
+
+/// What a record of a control batch says.
+#[derive(Clone, Debug)]
+pub(super) enum ControlText<'a> {
+    /// A transaction ends: `COMMIT` or `ABORT`, and the coordinator's epoch.
+    EndTransaction { marker: &'static str, coordinator_epoch: i32 },
+    /// A record of the metadata quorum.
+    Quorum { control_type: i16, value: Value<'a> },
+    /// A type that no release defines.
+    Unknown { control_type: i16 },
+    /// Not what its type says.
+    Unreadable,
+}
+
+/// Where a dump goes, in the form that was asked for.
+pub(super) trait Printer {
+    /// A file begins.
+    fn file(&mut self, path: &Path, name: &str, kind: FileKind) -> io::Result<()>;
+    /// A batch begins.
+    fn batch(&mut self, batch: PrintedBatch<'_>) -> io::Result<()>;
+    /// A record of the batch before it.
+    fn record(&mut self, batch: PrintedBatch<'_>, record: &Record<'_>) -> io::Result<()>;
+    /// A record of the control batch before it.
+    fn control(
+        &mut self,
+        batch: PrintedBatch<'_>,
+        record: &Record<'_>,
+        control: &ControlText<'_>,
+    ) -> io::Result<()>;
+    /// Bytes of a log that are no batch.
+    fn damage(&mut self, name: &str, damage: &Damage, rest: RestOfFile) -> io::Result<()>;
+    /// An index without entries.
+    fn empty_index(&mut self, path: &Path) -> io::Result<()>;
+    /// An entry of an offset index.
+    fn offset_entry(&mut self, entry: OffsetIndexEntry) -> io::Result<()>;
+    /// An entry of a time index.
+    fn time_entry(&mut self, entry: TimeIndexEntry) -> io::Result<()>;
+    /// An entry of a transaction index.
+    fn transaction_entry(&mut self, entry: AbortedTransaction) -> io::Result<()>;
+    /// An entry of a producer snapshot.
+    fn snapshot_entry(&mut self, entry: &SnapshotEntry) -> io::Result<()>;
+}
+
+/// Whether anything comes behind the damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RestOfFile {
+    /// Batches.
+    Readable,
+    /// The damage reaches to the end of the file.
+    None,
+}
