@@ -23,6 +23,7 @@ pub mod meta_properties;
 pub mod partition_metadata;
 mod index_entries;
 pub mod internal;
+pub mod legacy;
 pub mod offset_index;
 pub mod producer_snapshot;
 pub mod record;
