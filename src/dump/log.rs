@@ -7,6 +7,8 @@ use super::printer::{Checksum, ControlText, PrintedBatch, Printer, RestOfFile};
 use super::{Depth, DumpOptions, Talk};
 use crate::format::control::{ControlRecord, Outcome};
 use crate::format::internal::quorum;
+use crate::format::legacy;
+use crate::format::record_batch::MIN_BATCH_LENGTH;
 use crate::format::segment::TailExpectation;
 use crate::format::{
     Batch, BatchHeader, ByteSource, Cursor, Damage, Decompressor, FormatError, Record, SegmentItem,
@@ -20,8 +22,8 @@ use std::io::{self, Write};
 const LARGEST_INVALID: u64 = 64 << 20;
 /// `baseOffset` and `batchLength`, which the length does not count.
 const LOG_OVERHEAD: u64 = 12;
-/// The smallest length that a magic-2 batch can declare.
-const SMALLEST_LENGTH: u64 = 49;
+/// Bytes up to and including the magic byte.
+const PREFIX: u64 = 17;
 
 /// What is known of a log before it is read.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +75,7 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
             return Ok(());
         }
         let (printer, mut written, mut unreadable) = (&mut *self.printer, Ok(()), None);
-        let read = batch.for_each_record(&mut self.decompressor, |record| {
+        let mut each = |record: &Record<'_>, message_crc| {
             if written.is_err() {
                 return;
             }
@@ -84,9 +86,15 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
                 });
                 printer.control(shown, record, &control)
             } else {
-                printer.record(shown, record)
+                printer.record(shown, record, message_crc)
             };
-        });
+        };
+        let read = if batch.header.is_legacy() {
+            let each = |record: &Record<'_>, crc| each(record, Some(crc));
+            legacy::for_each_message(batch.bytes, &mut self.decompressor, each)
+        } else {
+            batch.for_each_record(&mut self.decompressor, |record| each(record, None))
+        };
         written?;
         if let Some(error) = unreadable {
             self.talk.damage(batch.position.0, &format!("control record: {error}"))?;
@@ -132,31 +140,38 @@ fn read_invalid<S: ByteSource>(
     end: u64,
 ) -> io::Result<Option<(Batch<'_>, Checksum)>> {
     let left = end.saturating_sub(at);
-    if left < LOG_OVERHEAD.saturating_add(SMALLEST_LENGTH) {
+    if left < PREFIX {
         return Ok(None);
     }
     let mut start = Cursor::new(source.window(at, 17)?);
-    let (Ok(_), Ok(declared), Ok(_), Ok(magic)) = (
+    let (Ok(_), Ok(length), Ok(_), Ok(magic)) = (
         start.int64("baseOffset"),
         start.int32("batchLength"),
-        start.int32("leader epoch"),
+        start.int32("partitionLeaderEpoch"),
         start.int8("magic"),
     ) else {
         return Ok(None);
     };
-    let Ok(declared) = u64::try_from(declared) else {
-        return Ok(None);
+    let smallest = match magic {
+        0 => legacy::MIN_SIZE_V0,
+        1 => legacy::MIN_SIZE_V1,
+        _ => MIN_BATCH_LENGTH,
     };
-    let size = declared.saturating_add(LOG_OVERHEAD);
-    if declared < SMALLEST_LENGTH || size > left.min(LARGEST_INVALID) || magic < 2 {
+    let size = u64::try_from(length).unwrap_or(0).saturating_add(LOG_OVERHEAD);
+    if length < smallest || size > left.min(LARGEST_INVALID) || magic < 0 {
         return Ok(None);
     }
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let bytes = source.window(at, size)?.get(..size).unwrap_or_default();
-    let Ok((header, _)) = BatchHeader::read(bytes) else {
+    let (header, computed) = if magic < 2 {
+        (legacy::read_header(bytes), legacy::compute_crc(bytes))
+    } else {
+        (BatchHeader::read(bytes).map(|(header, _)| header), Batch::compute_crc(bytes))
+    };
+    let Ok(header) = header else {
         return Ok(None);
     };
-    let checksum = if header.crc == Batch::compute_crc(bytes) { Checksum::Right } else { Checksum::Wrong };
+    let checksum = if header.crc == computed { Checksum::Right } else { Checksum::Wrong };
     Ok(Some((Batch { position: FilePosition(at), bytes, header }, checksum)))
 }
 

@@ -50,8 +50,13 @@ pub(super) trait Printer {
     fn file(&mut self, path: &Path, name: &str, kind: FileKind) -> io::Result<()>;
     /// A batch begins.
     fn batch(&mut self, batch: PrintedBatch<'_>) -> io::Result<()>;
-    /// A record of the batch before it.
-    fn record(&mut self, batch: PrintedBatch<'_>, record: &Record<'_>) -> io::Result<()>;
+    /// A record of the batch before it; in formats 0 and 1 with the checksum of its own message.
+    fn record(
+        &mut self,
+        batch: PrintedBatch<'_>,
+        record: &Record<'_>,
+        message_crc: Option<u32>,
+    ) -> io::Result<()>;
     /// A record of the control batch before it.
     fn control(
         &mut self,

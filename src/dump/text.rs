@@ -135,8 +135,16 @@ impl<W: Write> Printer for TextPrinter<'_, W> {
         self.end_line()
     }
 
-    fn record(&mut self, batch: PrintedBatch<'_>, record: &Record<'_>) -> io::Result<()> {
+    fn record(
+        &mut self,
+        batch: PrintedBatch<'_>,
+        record: &Record<'_>,
+        message_crc: Option<u32>,
+    ) -> io::Result<()> {
         self.record_start(batch, record);
+        if let Some(crc) = message_crc {
+            self.line.text(" isValid: ").truth(batch.checksum == Checksum::Right).text(" crc: ").number(crc);
+        }
         if let Some(key) = record.key {
             self.line.text(" key: ");
             self.push_foreign(key);

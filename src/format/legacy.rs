@@ -131,13 +131,27 @@ pub(super) fn for_each_record(
     decompressor: &mut Decompressor,
     mut each: impl FnMut(&Record<'_>),
 ) -> Result<(), RecordsError> {
+    for_each_message(bytes, decompressor, |record, _crc| each(record))
+}
+
+/// Calls `each` with the record of a message, or with those inside a wrapper, and with the stored
+/// checksum of the message that holds it. Messages inside a wrapper were checked against theirs.
+///
+/// # Errors
+/// [`RecordsError`] when the wrapper cannot be decompressed or a message in it is not whole;
+/// records before the bad one were handed out.
+pub fn for_each_message(
+    bytes: &[u8],
+    decompressor: &mut Decompressor,
+    mut each: impl FnMut(&Record<'_>, u32),
+) -> Result<(), RecordsError> {
     let outer = Message::read(&mut Cursor::new(bytes)).map_err(RecordsError::Format)?;
     let append_time = outer.magic == 1 && outer.attributes & 0x08 != 0;
     let codec =
         outer.codec().ok_or_else(|| RecordsError::UnknownCodec(i16::from(outer.attributes & 0x07)))?;
     if codec == Codec::None {
         let client_timestamp = if append_time { NO_TIMESTAMP } else { outer.timestamp };
-        each(&record(&outer, Offset(outer.offset), outer.timestamp, client_timestamp));
+        each(&record(&outer, Offset(outer.offset), outer.timestamp, client_timestamp), outer.crc);
         return Ok(());
     }
     let Some(compressed) = outer.value else {
@@ -154,7 +168,7 @@ pub(super) fn for_each_record(
         check_inner(&inner, &cursor).map_err(RecordsError::Format)?;
         // Kafka gives a message of format 0 no time, whatever its wrapper says.
         let timestamp = if append_time && inner.magic == 1 { outer.timestamp } else { inner.timestamp };
-        each(&record(&inner, base.plus(inner.offset), timestamp, inner.timestamp));
+        each(&record(&inner, base.plus(inner.offset), timestamp, inner.timestamp), inner.crc);
     }
     Ok(())
 }
