@@ -22,7 +22,7 @@ const LAYERS: &[&[&str]] = &[
     &["relations"],
     &["judgement"],
     &["report"],
-    &["audit"],
+    &["audit", "dump"],
     &["cli"],
 ];
 

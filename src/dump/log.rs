@@ -12,7 +12,7 @@ use crate::format::record_batch::MIN_BATCH_LENGTH;
 use crate::format::segment::TailExpectation;
 use crate::format::{
     Batch, BatchHeader, ByteSource, Cursor, Damage, Decompressor, FormatError, Record, SegmentItem,
-    SegmentScanner,
+    SegmentScanner, Suspect,
 };
 use crate::units::{FilePosition, Offset};
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ pub(super) struct LogFile<'a> {
     /// The file's name.
     pub(super) name: &'a str,
     /// The base offset in the name.
-    pub(super) base: Offset,
+    pub(super) base: Option<Offset>,
     /// What its end may look like.
     pub(super) tail: TailExpectation,
 }
@@ -46,13 +46,17 @@ pub(super) fn dump<S: ByteSource, W: Write>(
     talk: &mut Talk<'_, W>,
 ) -> io::Result<()> {
     let length = source.len();
-    let mut scanner = SegmentScanner::new(source, file.base, file.tail);
+    let mut scanner = match file.base {
+        Some(base) => SegmentScanner::new(source, base, file.tail),
+        None => SegmentScanner::unnamed(source, file.tail),
+    };
     let mut dump = LogDump { options, printer, talk, decompressor: Decompressor::default() };
     loop {
         let position = scanner.position();
         match scanner.next_item() {
             Ok(None) => return Ok(()),
             Ok(Some(SegmentItem::Batch(batch))) => dump.batch(&batch, Checksum::Right)?,
+            Ok(Some(SegmentItem::Suspect(suspect))) => dump.suspect(suspect)?,
             Ok(Some(SegmentItem::Damage(damage))) => dump.damage(again, &damage, length, file.name)?,
             Err(error) => return dump.talk.damage(position.0, &error.to_string()),
         }
@@ -103,6 +107,17 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
             Err(error) => self.talk.damage(batch.position.0, &format!("records: {error}")),
             Ok(()) => Ok(()),
         }
+    }
+
+    /// A batch that Kafka prints as it stands, or would not get to.
+    fn suspect(&mut self, suspect: Suspect<'_>) -> io::Result<()> {
+        let damage = &suspect.damage;
+        self.talk.damage(damage.position.0, &format!("{}: {}", damage.kind, damage.detail))?;
+        let mut batch = suspect.batch;
+        // Kafka's tool prints whatever magic is stored, and reads every one from 2 on as 2.
+        let stored = batch.bytes.get(16).map_or(2, |magic| magic.cast_signed());
+        batch.header.magic = batch.header.magic.max(stored);
+        self.batch(&batch, Checksum::Right)
     }
 
     fn damage<S: ByteSource>(

@@ -106,11 +106,11 @@ fn dump_with(
     match kind {
         FileKind::Log { base } => {
             let tail = file_kind::tail_expectation(path, base);
-            let file = LogFile { name: &name, base: base.unwrap_or_default(), tail };
+            let file = LogFile { name: &name, base, tail };
             log::dump(source, &mut again, file, options, printer, &mut talk)?;
         }
         FileKind::Checkpoint { .. } | FileKind::BootstrapCheckpoint => {
-            let file = LogFile { name: &name, base: Offset(0), tail: TailExpectation::MustBeWhole };
+            let file = LogFile { name: &name, base: None, tail: TailExpectation::MustBeWhole };
             log::dump(source, &mut again, file, options, printer, &mut talk)?;
         }
         FileKind::OffsetIndex { base } => side_files::offset_index(source, base, path, printer, &mut talk)?,

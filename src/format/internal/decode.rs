@@ -18,8 +18,8 @@ use crate::format::cursor::{Cursor, FormatError};
 /// Reads the fields of `message` in `version`.
 ///
 /// # Errors
-/// [`FormatError`] when the version is not known, bytes are missing, a length is negative where
-/// null is not allowed, or bytes are left behind the last field.
+/// [`FormatError`] when the version is not known, bytes are missing, or a length is negative where
+/// null is not allowed. Bytes behind the last field are for the caller to judge.
 pub fn decode<'a>(
     message: &Message,
     version: i16,
@@ -32,12 +32,7 @@ pub fn decode<'a>(
         Some(since) if version >= since => Encoding::Flexible,
         _ => Encoding::Plain,
     };
-    let value = Reader { cursor, version, encoding }.fields(message.fields)?;
-    if cursor.left() != 0 {
-        let left = cursor.left();
-        return Err(cursor.invalid(message.name, format!("{left} bytes are left behind its fields")));
-    }
-    Ok(value)
+    Reader { cursor, version, encoding }.fields(message.fields)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -220,8 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_version_and_bytes_left_over_are_refused() {
+    fn an_unknown_version_is_refused() {
         assert_eq!(json(3, &[0, 0]).unwrap_err().to_string(), "Table at 0: version 3 is unknown");
-        assert!(json(1, &[0, 0, 7]).unwrap_err().to_string().contains("1 bytes are left"));
     }
 }

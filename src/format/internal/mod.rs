@@ -11,10 +11,15 @@
 //! Source: the JSON message definitions and `MessageDataGenerator` of Apache Kafka; KIP-482 for
 //! flexible versions.
 
+pub mod cluster_metadata;
+pub mod consumer_offsets;
+mod coordinator;
 mod decode;
 pub mod quorum;
 pub mod schema;
+pub mod transaction_state;
 mod value;
 
+pub use coordinator::{CoordinatorRecord, InternalError};
 pub use decode::decode;
 pub use value::Value;

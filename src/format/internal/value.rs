@@ -54,6 +54,20 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The number in the field `name`, of the type that the field has.
+    #[must_use]
+    pub fn small<T: TryFrom<i64>>(&self, name: &str) -> Option<T> {
+        self.number(name).and_then(|number| T::try_from(number).ok())
+    }
+
+    /// The numbers of the array in the field `name`.
+    pub fn numbers(&self, name: &str) -> impl Iterator<Item = i64> {
+        self.elements(name).iter().filter_map(|value| match value {
+            Self::Number(number) => Some(*number),
+            _ => None,
+        })
+    }
+
     /// The text in the field `name`; bytes that are no UTF-8 become U+FFFD.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {

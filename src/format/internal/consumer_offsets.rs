@@ -1,0 +1,322 @@
+//! `__consumer_offsets`: what groups committed, and who was in them.
+//!
+//! Source: `OffsetCommitKey`, `OffsetCommitValue`, `GroupMetadataValue` and the `ConsumerGroup…`
+//! messages of Kafka's `group-coordinator` module; KIP-848, KIP-915. The types of share and streams
+//! groups moved between releases and are not read.
+
+use super::coordinator::{self, CoordinatorRecord, InternalError, RecordType};
+use super::decode::decode;
+use super::schema::Kind::{self, Array, Bytes, Int8, Int32, Int64, String as Text, Struct, Uuid};
+use super::schema::{Default, Field, Message, field};
+use super::value::Value;
+use crate::format::cursor::Cursor;
+use crate::units::{LeaderEpoch, Offset, Timestamp};
+
+const COMMIT_KEY: &[Field] = &[field("group", Text), field("topic", Text), field("partition", Int32)];
+const COMMIT_VALUE: &[Field] = &[
+    field("offset", Int64),
+    field("leaderEpoch", Int32).since(3),
+    field("metadata", Text),
+    field("commitTimestamp", Int64),
+    field("expireTimestamp", Int64).since(1).until(1),
+    field("topicId", Uuid).since(4).tagged(0, 4, Default::Empty),
+];
+const MEMBER: &[Field] = &[
+    field("memberId", Text),
+    field("groupInstanceId", Text).since(3).nullable(3),
+    field("clientId", Text),
+    field("clientHost", Text),
+    field("rebalanceTimeout", Int32).since(1),
+    field("sessionTimeout", Int32),
+    field("subscription", Bytes),
+    field("assignment", Bytes),
+];
+const GROUP_VALUE: &[Field] = &[
+    field("protocolType", Text),
+    field("generation", Int32),
+    field("protocol", Text).nullable(0),
+    field("leader", Text).nullable(0),
+    field("currentStateTimestamp", Int64).since(2),
+    field("members", Array(&Struct(MEMBER))),
+];
+const GROUP_ID: &[Field] = &[field("groupId", Text)];
+const MEMBER_ID: &[Field] = &[field("groupId", Text), field("memberId", Text)];
+const RACKS: &[Field] = &[field("partition", Int32), field("racks", Array(&Text))];
+const TOPIC_METADATA: &[Field] = &[
+    field("topicId", Uuid),
+    field("topicName", Text),
+    field("numPartitions", Int32),
+    field("partitionMetadata", Array(&Struct(RACKS))),
+];
+const CLASSIC_PROTOCOL: &[Field] = &[field("name", Text), field("metadata", Bytes)];
+const CLASSIC_MEMBER: &[Field] =
+    &[field("sessionTimeoutMs", Int32), field("supportedProtocols", Array(&Struct(CLASSIC_PROTOCOL)))];
+const MEMBER_VALUE: &[Field] = &[
+    field("instanceId", Text).nullable(0),
+    field("rackId", Text).nullable(0),
+    field("clientId", Text),
+    field("clientHost", Text),
+    field("subscribedTopicNames", Array(&Text)),
+    field("subscribedTopicRegex", Text).nullable(0),
+    field("rebalanceTimeoutMs", Int32),
+    field("serverAssignor", Text).nullable(0),
+    field("classicMemberMetadata", Struct(CLASSIC_MEMBER)).nullable(0).tagged(0, 0, Default::Null),
+];
+const TOPIC_PARTITIONS: &[Field] = &[
+    field("topicId", Uuid),
+    field("partitions", Array(&Int32)),
+    field("assignmentEpochs", Array(&Int32)).nullable(0).tagged(0, 0, Default::Null),
+];
+const ASSIGNED: Kind = Array(&Struct(TOPIC_PARTITIONS));
+
+const TYPES: &[RecordType] = &[
+    commit(0),
+    commit(1),
+    RecordType {
+        number: 2,
+        key: message("GroupMetadataKey", 0, None, &[field("group", Text)]),
+        value: message("GroupMetadataValue", 4, Some(4), GROUP_VALUE),
+    },
+    of_group(
+        3,
+        "ConsumerGroupMetadataValue",
+        GROUP_ID,
+        &[
+            field("epoch", Int32),
+            field("metadataHash", Int64).tagged(0, 0, Default::Empty),
+            field("creationTimeMs", Int64).tagged(1, 0, Default::Number(-1)),
+        ],
+    ),
+    of_group(
+        4,
+        "ConsumerGroupPartitionMetadataValue",
+        GROUP_ID,
+        &[field("topics", Array(&Struct(TOPIC_METADATA)))],
+    ),
+    of_group(5, "ConsumerGroupMemberMetadataValue", MEMBER_ID, MEMBER_VALUE),
+    of_group(6, "ConsumerGroupTargetAssignmentMetadataValue", GROUP_ID, &[field("assignmentEpoch", Int32)]),
+    of_group(7, "ConsumerGroupTargetAssignmentMemberValue", MEMBER_ID, &[field("topicPartitions", ASSIGNED)]),
+    of_group(
+        8,
+        "ConsumerGroupCurrentMemberAssignmentValue",
+        MEMBER_ID,
+        &[
+            field("memberEpoch", Int32),
+            field("previousMemberEpoch", Int32),
+            field("state", Int8),
+            field("assignedPartitions", ASSIGNED),
+            field("partitionsPendingRevocation", ASSIGNED),
+        ],
+    ),
+    of_group(
+        16,
+        "ConsumerGroupRegularExpressionValue",
+        &[field("groupId", Text), field("regularExpression", Text)],
+        &[field("topics", Array(&Text)), field("version", Int64), field("timestamp", Int64)],
+    ),
+];
+
+const fn message(
+    name: &'static str,
+    last_version: i16,
+    flexible_since: Option<i16>,
+    fields: &'static [Field],
+) -> Message {
+    Message { number: 0, name, last_version, flexible_since, fields }
+}
+
+const fn commit(number: i16) -> RecordType {
+    RecordType {
+        number,
+        key: message("OffsetCommitKey", 0, None, COMMIT_KEY),
+        value: message("OffsetCommitValue", 4, Some(4), COMMIT_VALUE),
+    }
+}
+
+const fn of_group(
+    number: i16,
+    name: &'static str,
+    key: &'static [Field],
+    value: &'static [Field],
+) -> RecordType {
+    RecordType { number, key: message(name, 0, None, key), value: message(name, 0, Some(0), value) }
+}
+
+const TOPIC_OF_MEMBER: &[Field] = &[field("topic", Text), field("partitions", Array(&Int32))];
+const SUBSCRIPTION: Message = message(
+    "ConsumerProtocolSubscription",
+    3,
+    None,
+    &[
+        field("topics", Array(&Text)),
+        field("userData", Bytes).nullable(0),
+        field("ownedPartitions", Array(&Struct(TOPIC_OF_MEMBER))).since(1),
+        field("generationId", Int32).since(2),
+        field("rackId", Text).since(3).nullable(3),
+    ],
+);
+const ASSIGNMENT: Message = message(
+    "ConsumerProtocolAssignment",
+    3,
+    None,
+    &[field("assignedPartitions", Array(&Struct(TOPIC_OF_MEMBER))), field("userData", Bytes).nullable(0)],
+);
+
+/// Reads one record field by field. In groups of consumers the members' subscriptions and
+/// assignments, which are bytes to the coordinator, are read as well.
+///
+/// # Errors
+/// [`InternalError`] when the type is unknown or the bytes do not hold it.
+pub fn read<'a>(
+    key: Option<&'a [u8]>,
+    value: Option<&'a [u8]>,
+) -> Result<CoordinatorRecord<'a>, InternalError> {
+    let mut record = coordinator::read(TYPES, key, value)?;
+    if record.record_type == 2
+        && let Some((_, value)) = &mut record.value
+        && value.get("protocolType") == Some(&Value::String(b"consumer"))
+        && let Some(Value::Array(members)) = value.get_mut("members")
+    {
+        for member in members {
+            open(member, "subscription", &SUBSCRIPTION);
+            open(member, "assignment", &ASSIGNMENT);
+        }
+    }
+    Ok(record)
+}
+
+/// Puts the fields of a message in the place of its bytes, when they hold one.
+fn open(member: &mut Value<'_>, name: &str, message: &Message) {
+    let Some(field) = member.get_mut(name) else {
+        return;
+    };
+    let Value::Bytes(bytes) = *field else {
+        return;
+    };
+    let mut cursor = Cursor::new(bytes);
+    if let Ok(version) = cursor.int16("version")
+        && let Ok(value) = decode(message, version, &mut cursor)
+    {
+        *field = value;
+    }
+}
+
+/// A committed position, or its deletion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffsetCommit {
+    /// The group.
+    pub group: String,
+    /// The topic.
+    pub topic: String,
+    /// The partition.
+    pub partition: i32,
+    /// What was committed; `None` deletes the position.
+    pub committed: Option<CommittedOffset>,
+}
+
+/// A position of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommittedOffset {
+    /// The next record that the group reads.
+    pub offset: Offset,
+    /// The leader epoch of the last record that it read.
+    pub leader_epoch: Option<LeaderEpoch>,
+    /// What the client wrote beside it.
+    pub metadata: String,
+    /// When.
+    pub commit_timestamp: Option<Timestamp>,
+    /// Until when it is kept, where the client said so (version 1).
+    pub expire_timestamp: Option<Timestamp>,
+}
+
+/// Reads one record as a commit; `None` when it is about something else.
+///
+/// # Errors
+/// [`InternalError`] when the type is unknown or the bytes do not hold it.
+pub fn read_commit(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Option<OffsetCommit>, InternalError> {
+    let record = coordinator::read(TYPES, key, value)?;
+    if record.record_type > 1 {
+        return Ok(None);
+    }
+    let committed = record.value.map(|(_, value)| CommittedOffset {
+        offset: Offset(value.number("offset").unwrap_or(-1)),
+        leader_epoch: value.small("leaderEpoch").filter(|&epoch| epoch >= 0).map(LeaderEpoch),
+        metadata: value.text("metadata").unwrap_or_default(),
+        commit_timestamp: value.number("commitTimestamp").and_then(Timestamp::from_disk),
+        expire_timestamp: value.number("expireTimestamp").and_then(Timestamp::from_disk),
+    });
+    Ok(Some(OffsetCommit {
+        group: record.key.text("group").unwrap_or_default(),
+        topic: record.key.text("topic").unwrap_or_default(),
+        partition: record.key.small("partition").unwrap_or(-1),
+        committed,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "000100016700017400000002";
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_version_of_a_commit_is_read() {
+        for (value, leader_epoch) in [
+            ("0000000000000000002a00016d0000018bcfe56800", None),
+            ("0001000000000000002a00016d0000018bcfe56800ffffffffffffffff", None),
+            ("0003000000000000002a0000000500016d0000018bcfe56800", Some(LeaderEpoch(5))),
+            ("0004000000000000002a00000005026d0000018bcfe5680000", Some(LeaderEpoch(5))),
+        ] {
+            let commit = read_commit(Some(&bytes(KEY)), Some(&bytes(value))).unwrap().unwrap();
+            assert_eq!((commit.group.as_str(), commit.topic.as_str(), commit.partition), ("g", "t", 2));
+            assert_eq!(
+                commit.committed,
+                Some(CommittedOffset {
+                    offset: Offset(42),
+                    leader_epoch,
+                    metadata: "m".to_owned(),
+                    commit_timestamp: Some(Timestamp(1_700_000_000_000)),
+                    expire_timestamp: None,
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn a_tombstone_deletes_the_position() {
+        let commit = read_commit(Some(&bytes(KEY)), None).unwrap().unwrap();
+        assert_eq!(commit.committed, None);
+    }
+
+    #[test]
+    fn the_members_of_a_consumer_group_are_opened() {
+        let mut value = vec![0, 3];
+        value.extend(b"\x00\x08consumer\x00\x00\x00\x01\x00\x05range\xff\xff");
+        value.extend(1_700_000_000_000i64.to_be_bytes());
+        value.extend(
+            b"\x00\x00\x00\x01\x00\x02m1\xff\xff\x00\x02c1\x00\x02h1\x00\x00\x00\x01\x00\x00\x00\x02",
+        );
+        value.extend(
+            b"\x00\x00\x00\x0d\x00\x00\x00\x00\x00\x01\x00\x01t\xff\xff\xff\xff\x00\x00\x00\x02\x00\x09",
+        );
+        let key = b"\x00\x02\x00\x01g";
+        let record = read(Some(key), Some(&value)).unwrap();
+        let mut json = String::new();
+        record.value.unwrap().1.write_json(&mut json);
+        // The assignment has a version that nobody defined and stays bytes.
+        assert_eq!(
+            json,
+            r#"{"protocolType":"consumer","generation":1,"protocol":"range","leader":null,"currentStateTimestamp":1700000000000,"members":[{"memberId":"m1","groupInstanceId":null,"clientId":"c1","clientHost":"h1","rebalanceTimeout":1,"sessionTimeout":2,"subscription":{"topics":["t"],"userData":null},"assignment":"AAk="}]}"#
+        );
+        assert_eq!(read_commit(Some(key), Some(&value)), Ok(None));
+    }
+
+    #[test]
+    fn types_of_other_groups_are_named() {
+        assert_eq!(read(Some(&[0, 12]), None), Err(InternalError::UnknownType(12)));
+    }
+}
