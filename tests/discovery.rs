@@ -281,8 +281,11 @@ fn what_no_broker_would_serve_is_set_aside_and_listed_only_on_request() {
     // Checkpoints go by name and speak of the live replica, or of the copy that is being built.
     let marks: Vec<_> = all.partitions.iter().map(|p| p.high_watermark.map(|offset| offset.0)).collect();
     assert_eq!(marks, [None, Some(14), None, Some(15)]);
-    // Who names it wants it.
+    // Who names it wants it, whatever else is named.
     assert_eq!(tree.discover(&[&deleted]).partitions[0].state, State::Deleted);
+    for paths in [[deleted.as_str(), "data"], ["data", &deleted]] {
+        assert_eq!(tree.discover(&paths).partitions.len(), 2);
+    }
 }
 
 #[test]
@@ -340,6 +343,44 @@ fn segments_that_wait_to_be_deleted_are_evidence_of_their_own() {
     let named = tree.discover(&["data/orders-0/00000000000000000005.log.deleted"]);
     let [only] = named.partitions.as_slice() else { panic!() };
     assert_eq!((only.state, bases(only)), (State::DeletedSegments, vec![5]));
+}
+
+#[test]
+fn naming_all_files_of_a_directory_does_not_mix_in_what_is_left_over() {
+    let tree = Tree::new();
+    tree.log_dir("data", "node.id=1").partition("data/orders-0", Some(ID)).segment(
+        "data/orders-0/00000000000000000000.log.deleted",
+        0,
+        5,
+    );
+    let files = fs::read_dir(tree.at("data/orders-0")).unwrap().chain(fs::read_dir(tree.at("data")).unwrap());
+    let files: Vec<_> = files.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
+    let inventory = discover(&files, &DiscoverOptions::default()).unwrap();
+    let [partition] = inventory.partitions.as_slice() else { panic!("{:?}", displays(&inventory)) };
+    assert_eq!((partition.state, bases(partition)), (State::Live, vec![0, 5, 10]));
+    assert_eq!(partition.selection, Selection::Files { left_out: vec![] });
+    assert!(note_on(&inventory, "orders-0").contains("not read: 00000000000000000000.log.deleted"));
+}
+
+#[test]
+fn the_copy_that_a_move_builds_is_no_replica() {
+    let tree = Tree::new();
+    let future = "data-2/orders-0.b72df21150c943bc90a55038c093c003-future";
+    tree.log_dir("data-1", "node.id=1").partition("data-1/orders-0", Some(ID));
+    tree.log_dir("data-2", "node.id=1").partition(future, Some(ID));
+    let all = tree.try_discover(&[""], Leftovers::List).unwrap();
+    assert_eq!((all.partitions.len(), all.replica_groups.len()), (2, 2));
+}
+
+#[test]
+fn a_checkpoint_below_the_first_segment_is_out_of_date() {
+    let tree = Tree::new();
+    tree.log_dir("data", "node.id=1")
+        .segment("data/orders-0/00000000000000000005.log", 5, 5)
+        .file("data/log-start-offset-checkpoint", "0\n1\norders 0 3\n");
+    let partition = &tree.discover(&["data"]).partitions[0];
+    let start = (partition.log_start_offset, partition.log_start_source);
+    assert_eq!(start, (Offset(5), LogStartSource::FirstSegment));
 }
 
 #[test]

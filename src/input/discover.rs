@@ -39,7 +39,11 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
     let mut walk = Walk::over(paths)?;
     if walk.log_dirs.values().all(|log_dir| log_dir.partitions.is_empty()) {
         let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-        return Err(AuditError::Usage(format!("{}: no partition directories below", names.join(", "))));
+        let mut message = format!("{}: no partition directories below", names.join(", "));
+        if let Some((path, why)) = walk.remarks.first_unreadable() {
+            message = format!("{message} that can be read; {}: {why}", text(path));
+        }
+        return Err(AuditError::Usage(message));
     }
     let shown = Shown::new(&walk);
     let mut inventory = Inventory::default();

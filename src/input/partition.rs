@@ -41,7 +41,14 @@ pub(super) fn read(
     let chosen = found.chosen.is_some();
     let parted =
         part(std::mem::take(&mut files.segments), std::mem::take(&mut files.snapshots), files.cleaned, range);
-    note_leftovers(path, &parted, around.leftovers, remarks);
+    // Leftovers that were named alone are wanted whatever the option says; beside segments that
+    // count, as when all files of a directory are named, they are not.
+    let leftovers = if chosen && !parted.live.iter().any(|segment| found.wants(&segment.file_name)) {
+        Leftovers::List
+    } else {
+        around.leftovers
+    };
+    note_leftovers(path, &parted, leftovers, remarks);
     let topic_id =
         files.metadata.and_then(|file| parse(&path.join(file), partition_metadata::parse, remarks));
     let mut own = PartitionDir {
@@ -72,8 +79,7 @@ pub(super) fn read(
         replica_group: 0,
     };
     let mut all = Vec::new();
-    // A leftover that was named as a file is wanted whatever the option says.
-    if around.leftovers == Leftovers::List || chosen {
+    if leftovers == Leftovers::List {
         let Parted {
             deleted, deleted_snapshots, cleaned, dropped_swaps, replaced, replaced_snapshots, ..
         } = &parted;
@@ -190,10 +196,12 @@ impl Files {
             files.count += 1;
             files.newest = files.newest.max(entry.modified);
         }
-        if !unknown.is_empty() {
-            remarks.note(path, format!("not read: {}", some_names(unknown.into_iter())));
+        if found.chosen.is_none() {
+            if !unknown.is_empty() {
+                remarks.note(path, format!("not read: {}", some_names(unknown.into_iter())));
+            }
+            remarks.irregular(path, &found.listing);
         }
-        remarks.irregular(path, &found.listing);
         files
     }
 

@@ -41,6 +41,12 @@ impl Remarks {
         self.damage.push((path.to_owned(), damage));
     }
 
+    /// The first entry that could not be read, and why.
+    pub fn first_unreadable(&self) -> Option<(&Path, &str)> {
+        let unreadable = self.damage.iter().filter(|(_, damage)| damage.kind == DamageKind::Unreadable);
+        unreadable.map(|(path, damage)| (path.as_path(), damage.detail.as_str())).min()
+    }
+
     /// All of it, each once, sorted as it is shown.
     pub fn finish(self, show: impl Fn(&Path) -> String) -> (Vec<Note>, Vec<FileDamage>) {
         let mut notes: Vec<_> =

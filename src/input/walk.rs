@@ -23,6 +23,8 @@ pub(super) struct Walk {
     /// Each named path with what it leads to.
     pub roots: Vec<(PathBuf, PathBuf)>,
     pub remarks: Remarks,
+    /// Directories below the present root that were not looked into.
+    too_deep: usize,
 }
 
 /// A directory around partitions.
@@ -87,7 +89,13 @@ impl Walk {
             self.add(around, path, FoundPartition { listing, named: true, chosen: None });
             return Ok(());
         }
-        if self.container(&path, listing, DEPTH) {
+        self.too_deep = 0;
+        let found = self.container(&path, listing, DEPTH);
+        if self.too_deep > 0 {
+            let detail = format!("{} directories lie too deep below it: not looked into", self.too_deep);
+            self.remarks.note(&path, detail);
+        }
+        if found {
             return Ok(());
         }
         Err(AuditError::Usage(format!("{}: no partition directories below", named.display())))
@@ -96,7 +104,13 @@ impl Walk {
     /// A file that was named: only it is read of its partition.
     fn file(&mut self, named: &Path, path: &Path) -> Result<(), AuditError> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if !matches!(PartitionFile::parse(name), PartitionFile::Numbered { .. }) {
+        let kind = PartitionFile::parse(name);
+        if !matches!(kind, PartitionFile::Numbered { .. }) {
+            // `data/*` names these, too.
+            if kind != PartitionFile::Unknown || LogDirFile::parse(name) != LogDirFile::Unknown {
+                self.remarks.note(path, "is read only for what it says of the partitions beside it");
+                return Ok(());
+            }
             return Err(AuditError::Usage(format!(
                 "{}: no file of a partition; a segment is called by its first offset in 20 digits and `.log`, \
                  and keeps its name in a copy",
@@ -134,7 +148,7 @@ impl Walk {
                 self.add(directory.to_owned(), path, partition);
                 (found, own) = (true, true);
             } else if depth == 0 {
-                self.remarks.note(&path, "lies too deep below the named directory: not looked into");
+                self.too_deep += 1;
             } else if self.container(&path, below, depth - 1) {
                 found = true;
             } else if is_log_dir {
@@ -199,7 +213,8 @@ impl Remarks {
             self.note(directory, format!("no regular files, not read: {names}"));
         }
         for (name, error) in &listing.unreadable {
-            self.unreadable(&directory.join(name), error);
+            let path = if name.is_empty() { directory.to_owned() } else { directory.join(name) };
+            self.unreadable(&path, error);
         }
     }
 }
