@@ -148,6 +148,8 @@ fn a_partition_that_was_copied_alone_says_nothing_of_the_shutdown() {
         let inventory = tree.discover(&[path]);
         assert_eq!(displays(&inventory), ["orders-0"]);
         assert_eq!(inventory.log_dirs[0].clean_shutdown, None);
+        let scope = if path == "copy" { LogDirScope::Whole } else { LogDirScope::Surroundings };
+        assert_eq!(inventory.log_dirs[0].scope, scope);
         assert_eq!(inventory.notes, []);
     }
 }
