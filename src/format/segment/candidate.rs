@@ -13,7 +13,7 @@ use std::io;
 /// Bytes up to and including the magic byte: what Kafka reads before it decides on a batch.
 pub(super) const PREFIX: usize = 17;
 /// How much of a batch that has not proved itself is asked for at once.
-const CHUNK: u64 = 4 << 20;
+pub(super) const CHUNK: u64 = 4 << 20;
 
 /// What stands at a position.
 pub(super) enum Candidate {
@@ -166,15 +166,18 @@ pub(super) fn to_u64(length: usize) -> u64 {
 
 impl Checksum {
     /// The checksum of the bytes from `skipped` to `size` of the batch at `position`.
+    ///
+    /// The first window begins with the batch, so that a source that reads ahead has all of it at
+    /// hand when it turns out to be whole.
     fn over<S: ByteSource>(
         mut self,
         source: &mut S,
         position: u64,
-        skipped: u64,
+        skipped: usize,
         size: u64,
     ) -> io::Result<u32> {
         let end = position.saturating_add(size);
-        let mut at = position.saturating_add(skipped);
+        let (mut at, mut skipped) = (position, skipped);
         while at < end {
             let left = end.saturating_sub(at).min(CHUNK);
             let wanted = usize::try_from(left).unwrap_or(usize::MAX);
@@ -183,7 +186,8 @@ impl Checksum {
             if part.is_empty() {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            self.update(part);
+            self.update(part.get(skipped..).unwrap_or_default());
+            skipped = 0;
             at = at.saturating_add(to_u64(part.len()));
         }
         Ok(self.value())

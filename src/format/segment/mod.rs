@@ -170,8 +170,7 @@ impl<S: ByteSource> SegmentScanner<S> {
     }
 
     fn whole(&mut self, size: u64, header: BatchHeader) -> io::Result<Step> {
-        let end = self.position.saturating_add(size);
-        match self.order.place(&mut self.source, &header, end)? {
+        match self.order.place(&mut self.source, &header, self.position, size)? {
             Place::Fits => {
                 self.order.advance(header.last_offset().next());
                 Ok(Step::Batch { size, header })

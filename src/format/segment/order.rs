@@ -7,7 +7,7 @@
 //!
 //! Compaction leaves holes, so a step forward alone says nothing.
 
-use super::candidate::{Candidate, Prefix, examine};
+use super::candidate::{CHUNK, Candidate, Prefix, examine};
 use crate::format::record_batch::{BatchHeader, HEADER_LENGTH};
 use crate::format::source::ByteSource;
 use crate::units::Offset;
@@ -74,13 +74,15 @@ impl Order {
         self.exact = false;
     }
 
-    /// Asks the neighbours of the batch that ends at position `end`.
+    /// Asks the neighbours of the batch of `size` bytes at `position`.
     pub(super) fn place<S: ByteSource>(
         &self,
         source: &mut S,
         header: &BatchHeader,
-        end: u64,
+        position: u64,
+        size: u64,
     ) -> io::Result<Place> {
+        let end = position.saturating_add(size);
         let Some(lowest) = self.lowest else { return Ok(Place::Fits) };
         if header.base_offset == lowest {
             return Ok(Place::Fits);
@@ -102,7 +104,7 @@ impl Order {
                 },
             });
         }
-        let ahead = Prefix::read(source.window(end, HEADER_LENGTH)?).map(|prefix| prefix.base_offset);
+        let ahead = behind(source, position, size)?;
         if last < self.upper && ahead.is_none_or(|ahead| ahead > last) {
             return Ok(Place::Fits);
         }
@@ -135,6 +137,19 @@ impl Order {
         }
         Ok(Place::Fits)
     }
+}
+
+/// The base offset that stands behind the batch. It is asked for together with the batch, because
+/// this happens at every hole of a compacted log.
+fn behind<S: ByteSource>(source: &mut S, position: u64, size: u64) -> io::Result<Option<Offset>> {
+    let prefix = if size < CHUNK {
+        let length = usize::try_from(size).unwrap_or(usize::MAX);
+        let window = source.window(position, length.saturating_add(HEADER_LENGTH))?;
+        Prefix::read(window.get(length..).unwrap_or_default())
+    } else {
+        Prefix::read(source.window(position.saturating_add(size), HEADER_LENGTH)?)
+    };
+    Ok(prefix.map(|prefix| prefix.base_offset))
 }
 
 fn misplaced(header: &BatchHeader, lowest: Offset, joined: Option<Offset>) -> Place {

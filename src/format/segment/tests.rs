@@ -508,3 +508,43 @@ proptest::proptest! {
         scan(&bytes);
     }
 }
+
+/// A source that reads ahead, as files are read, and counts what it reads.
+struct ReadAhead<'a> {
+    file: &'a [u8],
+    start: usize,
+    end: usize,
+    read: &'a std::cell::Cell<usize>,
+}
+
+impl ByteSource for ReadAhead<'_> {
+    fn len(&self) -> u64 {
+        self.file.len() as u64
+    }
+
+    fn window(&mut self, position: u64, length: usize) -> io::Result<&[u8]> {
+        let position = usize::try_from(position).unwrap();
+        let wanted = (position + length).min(self.file.len());
+        if position < self.start || wanted > self.end {
+            self.start = position;
+            self.end = (position + length.max(16 << 10)).min(self.file.len());
+            self.read.set(self.read.get() + self.end - self.start);
+        }
+        Ok(&self.file[position..self.end])
+    }
+}
+
+#[test]
+fn clean_batches_are_read_once_also_between_holes() {
+    for step in [0, 5] {
+        let mut segment = SegmentBuilder::new();
+        for number in 0..400 {
+            segment = segment.skip_to(number * (20 + step)).batch(records(20));
+        }
+        let (bytes, read) = (segment.bytes(), std::cell::Cell::new(0));
+        let source = ReadAhead { file: &bytes, start: 0, end: 0, read: &read };
+        let seen = collect(SegmentScanner::new(source, Offset(0), TailExpectation::MustBeWhole), bytes.len());
+        assert!(seen.iter().all(|item| matches!(item, Seen::Good { .. })));
+        assert!(read.get() < bytes.len() + bytes.len() / 8, "{} of {} bytes", read.get(), bytes.len());
+    }
+}
