@@ -15,6 +15,8 @@
 //! brokers prove that we agree with Kafka.
 #![expect(clippy::missing_panics_doc, reason = "what a test builds fits into the fields, or the test fails")]
 
+pub mod promises;
+
 use crate::format::Codec;
 use std::borrow::Borrow;
 use std::io::Write;

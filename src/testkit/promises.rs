@@ -1,0 +1,114 @@
+//! What `format` promises for any bytes, as functions that panic when it does not hold.
+//!
+//! They are what the fuzz targets run, and their corpus runs through them as a plain test.
+
+use crate::format::control::ControlRecord;
+use crate::format::{Batch, Codec, Decompressor, SegmentItem, SegmentScanner, TailExpectation};
+use crate::units::Offset;
+
+/// Enough for every honest batch of a corpus, and soon reached by a dishonest one.
+const LIMIT: usize = 1 << 20;
+
+/// Scans the bytes as a segment: the items follow each other without a hole, each takes at least
+/// one byte, the last ends with the file, and every record can be asked for.
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn a_segment_is_tiled(bytes: &[u8]) {
+    let scanners = [
+        SegmentScanner::new(bytes, Offset(0), TailExpectation::MayBeTorn),
+        SegmentScanner::new(bytes, Offset(0), TailExpectation::MustBeWhole).before(Offset(1000)),
+        SegmentScanner::unnamed(bytes, TailExpectation::MayBeTorn),
+    ];
+    let mut decompressor = Decompressor::with_limit(LIMIT);
+    for mut scanner in scanners {
+        let mut end = 0;
+        while let Some(item) = scanner.next_item().expect("memory can be read") {
+            let (position, length) = match &item {
+                SegmentItem::Batch(batch) => {
+                    read(batch, &mut decompressor);
+                    (batch.position, batch.bytes.len() as u64)
+                }
+                SegmentItem::Suspect(suspect) => {
+                    read(&suspect.batch, &mut decompressor);
+                    assert_eq!(suspect.batch.position, suspect.damage.position);
+                    assert_eq!(suspect.batch.bytes.len() as u64, suspect.damage.length);
+                    (suspect.damage.position, suspect.damage.length)
+                }
+                SegmentItem::Damage(damage) => (damage.position, damage.length),
+            };
+            assert_eq!(position.0, end, "a hole or an overlap before {item:?}");
+            assert!(length > 0, "no progress at {item:?}");
+            end += length;
+        }
+        assert_eq!(end, bytes.len() as u64, "the end is missing");
+    }
+}
+
+/// Makes the bytes a batch, with the right length, magic and checksum, and reads it: it is taken
+/// for what it is, and its records stay within it.
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn a_batch_is_read(bytes: &[u8]) {
+    let mut batch = bytes.to_vec();
+    if batch.len() < 61 {
+        return;
+    }
+    repair(&mut batch);
+    a_segment_is_tiled(&batch);
+}
+
+/// Decompresses the bytes behind the first, which chooses codec and format: no more comes out than
+/// the limit.
+///
+/// # Panics
+/// When this does not hold.
+pub fn a_codec_keeps_its_bounds(bytes: &[u8]) {
+    let Some((&choice, area)) = bytes.split_first() else { return };
+    let codec = Codec::from_attributes(i16::from(choice & 7)).unwrap_or(Codec::Lz4);
+    let limit = if choice & 0x80 == 0 { LIMIT } else { area.len() };
+    let mut decompressor = Decompressor::with_limit(limit);
+    for _ in 0..2 {
+        if let Ok(clear) = decompressor.decompress(codec, area) {
+            assert!(codec == Codec::None || clear.len() <= limit, "{} bytes came out", clear.len());
+        }
+    }
+}
+
+/// Sets length, magic and checksum of a batch of at least 61 bytes. The lowest bits of the stored
+/// magic choose the format.
+///
+/// # Panics
+/// When the batch is shorter.
+pub fn repair(batch: &mut [u8]) {
+    let length = i32::try_from(batch.len() - 12).expect("short").to_be_bytes();
+    batch[8..12].copy_from_slice(&length);
+    let magic = batch[16] % 3;
+    batch[16] = magic;
+    if magic == 2 {
+        let crc = crc32c::crc32c(&batch[21..]).to_be_bytes();
+        batch[17..21].copy_from_slice(&crc);
+    } else {
+        let crc = crc32fast::hash(&batch[16..]).to_be_bytes();
+        batch[12..16].copy_from_slice(&crc);
+    }
+}
+
+fn read(batch: &Batch<'_>, decompressor: &mut Decompressor) {
+    let mut left = LIMIT.max(batch.bytes.len());
+    let is_control = batch.header.is_control();
+    let read = batch.for_each_record(decompressor, |record| {
+        // A record takes at least 7 bytes of what came out.
+        left = left.checked_sub(7).expect("more records than bytes");
+        let headers = record.headers.iter().count();
+        assert_eq!(headers, record.headers.count() as usize, "headers were checked");
+        if is_control {
+            let _ = ControlRecord::read(record);
+        }
+    });
+    if let Err(error) = read {
+        let damage = batch.records_damage(&error);
+        assert_eq!(damage.length, batch.bytes.len() as u64);
+    }
+}

@@ -1,0 +1,31 @@
+//! What the fuzz targets found, and what they begin with, as a plain test.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops where it fails, and names it")]
+
+use dedup_audit::testkit::promises;
+use std::fs;
+use std::path::Path;
+
+fn for_each_input(target: &str, promise: fn(&[u8])) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let inputs: Vec<_> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(!inputs.is_empty(), "{} is empty", directory.display());
+    for input in inputs {
+        println!("{}", input.display());
+        promise(&fs::read(&input).unwrap());
+    }
+}
+
+#[test]
+fn segments_are_tiled() {
+    for_each_input("segment", promises::a_segment_is_tiled);
+}
+
+#[test]
+fn batches_are_read() {
+    for_each_input("batch", promises::a_batch_is_read);
+}
+
+#[test]
+fn codecs_keep_their_bounds() {
+    for_each_input("decompression", promises::a_codec_keeps_its_bounds);
+}
