@@ -15,7 +15,6 @@
 //! Source: `CheckpointFile` in Kafka's `server-common` module, `OffsetCheckpointFile`.
 
 use crate::units::Offset;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// The only version that Kafka ever wrote.
@@ -50,47 +49,43 @@ impl fmt::Display for LineError {
 impl std::error::Error for LineError {}
 
 /// The lines of a text file, numbered from 1.
-pub(super) fn lines(bytes: &[u8]) -> Result<Vec<(usize, &str)>, LineError> {
+pub(super) fn lines(bytes: &[u8]) -> Result<impl Iterator<Item = (usize, &str)>, LineError> {
     match std::str::from_utf8(bytes) {
-        Ok(text) => Ok((1..).zip(text.lines()).collect()),
+        Ok(text) => Ok((1..).zip(text.lines())),
         Err(error) => {
             let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
             let line = good.split(|&byte| byte == b'\n').count();
-            let text = String::from_utf8_lossy(bytes);
-            Err(LineError::new(
-                line,
-                text.lines().nth(line.saturating_sub(1)).unwrap_or_default(),
-                "no UTF-8",
-            ))
+            let text = bytes.split(|&byte| byte == b'\n').nth(line.saturating_sub(1)).unwrap_or_default();
+            Err(LineError::new(line, &String::from_utf8_lossy(text), "no UTF-8"))
         }
     }
 }
 
-/// The entries of a file in the checkpoint frame, each with the number of its line.
-pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(usize, &str)>, LineError> {
-    let mut lines = lines(bytes)?;
+/// Calls `each` with every entry of a file in the checkpoint frame and the number of its line.
+pub(super) fn for_each_entry<'a>(
+    bytes: &'a [u8],
+    mut each: impl FnMut(usize, &'a str) -> Result<(), LineError>,
+) -> Result<(), LineError> {
     // Kafka ends every line with a line feed; an editor may have added more of them.
-    while lines.last().is_some_and(|(_, text)| text.trim().is_empty()) {
-        lines.pop();
-    }
-    let mut lines = lines.into_iter();
-    let Some((number, version)) = lines.next() else { return Ok(Vec::new()) };
+    let mut lines = lines(bytes.trim_ascii_end())?;
+    let Some((number, version)) = lines.next() else { return Ok(()) };
     if version.trim() != VERSION {
         return Err(LineError::new(number, version, format!("version {VERSION} was expected")));
     }
-    let Some((number, count)) = lines.next() else { return Ok(Vec::new()) };
+    let Some((number, count)) = lines.next() else { return Ok(()) };
     let Ok(expected) = count.trim().parse::<usize>() else {
         return Err(LineError::new(number, count, "the number of entries was expected"));
     };
-    let entries: Vec<_> = lines.collect();
-    if entries.len() != expected {
-        return Err(LineError::new(
-            number,
-            count,
-            format!("{expected} entries are announced, {} are there", entries.len()),
-        ));
+    let mut found = 0_usize;
+    for (line, text) in lines {
+        each(line, text)?;
+        found = found.saturating_add(1);
     }
-    Ok(entries)
+    if found != expected {
+        let reason = format!("{expected} entries are announced, {found} are there");
+        return Err(LineError::new(number, count, reason));
+    }
+    Ok(())
 }
 
 /// The fields of a line, or an error when they are not `N`.
@@ -99,14 +94,18 @@ pub(super) fn fields<'a, const N: usize>(
     text: &'a str,
     expected: &str,
 ) -> Result<[&'a str; N], LineError> {
-    let fields: Vec<_> = text.split_whitespace().collect();
-    fields.try_into().map_err(|_| LineError::new(line, text, format!("{expected} was expected")))
+    let mut words = text.split_whitespace();
+    let fields: Vec<_> = words.by_ref().take(N).collect();
+    let wrong = |_| LineError::new(line, text, format!("{expected} was expected"));
+    let fields = fields.try_into().map_err(wrong)?;
+    if words.next().is_some() { Err(wrong(Vec::new())) } else { Ok(fields) }
 }
 
 /// An offset for each of many partitions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OffsetCheckpoint {
-    topics: BTreeMap<String, BTreeMap<i32, Offset>>,
+    /// Sorted by topic and partition.
+    entries: Vec<(Box<str>, i32, Offset)>,
 }
 
 impl OffsetCheckpoint {
@@ -115,29 +114,32 @@ impl OffsetCheckpoint {
     /// # Errors
     /// The first line that is not what it should be.
     pub fn parse(bytes: &[u8]) -> Result<Self, LineError> {
-        let mut topics: BTreeMap<String, BTreeMap<i32, Offset>> = BTreeMap::new();
-        for (line, text) in entries(bytes)? {
+        let mut entries: Vec<(Box<str>, i32, Offset)> = Vec::new();
+        for_each_entry(bytes, |line, text| {
             let [topic, partition, offset] = fields(line, text, "topic, partition and offset")?;
             let number = |what| LineError::new(line, text, format!("{what} is no number"));
             let partition = partition.parse().map_err(|_| number("the partition"))?;
             let offset = offset.parse().map_err(|_| number("the offset"))?;
-            // As in Kafka the last of two lines for one partition counts.
-            topics.entry(topic.to_owned()).or_default().insert(partition, Offset(offset));
-        }
-        Ok(Self { topics })
+            entries.push((topic.into(), partition, Offset(offset)));
+            Ok(())
+        })?;
+        // As in Kafka the last of two lines for one partition counts.
+        entries.reverse();
+        entries.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        entries.dedup_by(|b, a| (&a.0, a.1) == (&b.0, b.1));
+        Ok(Self { entries })
     }
 
     /// The offset of a partition, when the file has one.
     #[must_use]
     pub fn get(&self, topic: &str, partition: i32) -> Option<Offset> {
-        self.topics.get(topic)?.get(&partition).copied()
+        let at = self.entries.binary_search_by(|entry| (&*entry.0, entry.1).cmp(&(topic, partition))).ok()?;
+        self.entries.get(at).map(|entry| entry.2)
     }
 
     /// All entries, by topic and partition.
     pub fn iter(&self) -> impl Iterator<Item = (&str, i32, Offset)> {
-        self.topics.iter().flat_map(|(topic, partitions)| {
-            partitions.iter().map(move |(&partition, &offset)| (topic.as_str(), partition, offset))
-        })
+        self.entries.iter().map(|(topic, partition, offset)| (&**topic, *partition, *offset))
     }
 }
 
@@ -155,6 +157,12 @@ mod tests {
     }
 
     #[test]
+    fn the_last_of_two_lines_for_one_partition_counts() {
+        let file = OffsetCheckpoint::parse(b"0\n3\norders 0 16\norders 0 2\na 0 1\n").unwrap();
+        assert_eq!((file.get("orders", 0), file.iter().count()), (Some(Offset(2)), 2));
+    }
+
+    #[test]
     fn the_empty_file_of_a_killed_broker_has_no_entries() {
         for empty in [&b""[..], b"\n", b"0\n", b"0\n0\n", b"0\n0"] {
             assert_eq!(OffsetCheckpoint::parse(empty), Ok(OffsetCheckpoint::default()));
@@ -169,6 +177,8 @@ mod tests {
             (b"0\n2\norders 0 16\n", 2, "2"),
             (b"0\n1\norders 0 16\norders 1 16\n", 2, "1"),
             (b"0\n1\norders 0\n", 3, "orders 0"),
+            (b"0\n1\norders 0 1 1\n", 3, "orders 0 1 1"),
+            (b"0\n2\n\norders 0 1\n", 3, ""),
             (b"0\n2\norders 0 1\norders 0 1x\n", 4, "orders 0 1x"),
             (b"0\n1\norders 99999999999 1\n", 3, "orders 99999999999 1"),
             (b"0\n1\n\xff\n", 3, "\u{fffd}"),

@@ -13,7 +13,7 @@
 //!
 //! Source: `LeaderEpochCheckpointFile`, `LeaderEpochFileCache`; KIP-101, KIP-279.
 
-use super::checkpoint::{LineError, entries, fields};
+use super::checkpoint::{LineError, fields, for_each_entry};
 use crate::units::{LeaderEpoch, Offset};
 
 /// Reads the whole file.
@@ -22,7 +22,7 @@ use crate::units::{LeaderEpoch, Offset};
 /// The first line that is not what it should be, a step back among them.
 pub fn parse(bytes: &[u8]) -> Result<Vec<(LeaderEpoch, Offset)>, LineError> {
     let mut epochs: Vec<(LeaderEpoch, Offset)> = Vec::new();
-    for (line, text) in entries(bytes)? {
+    for_each_entry(bytes, |line, text| {
         let [epoch, start_offset] = fields(line, text, "epoch and start offset")?;
         let number = |what| LineError::new(line, text, format!("{what} is no number"));
         let epoch = LeaderEpoch(epoch.parse().map_err(|_| number("the epoch"))?);
@@ -34,7 +34,8 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<(LeaderEpoch, Offset)>, LineError> {
             return Err(LineError::new(line, text, reason));
         }
         epochs.push((epoch, start_offset));
-    }
+        Ok(())
+    })?;
     Ok(epochs)
 }
 

@@ -86,8 +86,7 @@ fn unescape(text: &str) -> String {
 /// # Errors
 /// The line, when the file is neither empty nor what 3.7 and later write.
 pub fn broker_epoch(bytes: &[u8]) -> Result<Option<i64>, LineError> {
-    let lines = lines(bytes)?;
-    let Some(&(line, text)) = lines.iter().find(|(_, text)| !text.trim().is_empty()) else {
+    let Some((line, text)) = lines(bytes)?.find(|(_, text)| !text.trim().is_empty()) else {
         return Ok(None);
     };
     let epoch = serde_json::from_slice::<serde_json::Value>(bytes)

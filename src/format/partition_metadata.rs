@@ -22,15 +22,14 @@ const ZERO_ID: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 /// # Errors
 /// The first line that is not what it should be.
 pub fn parse(bytes: &[u8]) -> Result<String, LineError> {
-    let lines = lines(bytes)?;
-    let at = |number: usize| lines.get(number.saturating_sub(1)).copied().unwrap_or((number, ""));
-    let (line, text) = at(1);
+    let mut lines = lines(bytes)?;
+    let (line, text) = lines.next().unwrap_or((1, ""));
     let version =
         text.strip_prefix("version:").map(str::trim).and_then(|version| version.parse::<i32>().ok());
     if version.is_none_or(|version| version < 0) {
         return Err(LineError::new(line, text, "`version: 0` was expected"));
     }
-    let (line, text) = at(2);
+    let (line, text) = lines.next().unwrap_or((2, ""));
     let Some(id) = text.strip_prefix("topic_id:").map(str::trim) else {
         return Err(LineError::new(line, text, "`topic_id: …` was expected"));
     };

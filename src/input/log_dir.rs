@@ -11,8 +11,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// No text file of Kafka's comes near this; a hostile one is not read to its end.
-const LARGEST_TEXT: u64 = 64 << 20;
+/// Some hundred thousand partitions; no broker comes near this, and a hostile file is not read to
+/// its end.
+const LARGEST_TEXT: u64 = 16 << 20;
 
 /// What the files of a log directory say.
 #[derive(Debug, Default)]
