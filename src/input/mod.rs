@@ -9,6 +9,7 @@
 //! directories hold, not on the order in which the system lists them or the user names them.
 
 mod discover;
+mod files;
 mod inventory;
 mod leftovers;
 mod listing;

@@ -1,13 +1,14 @@
 //! From the listing of one directory to what is to be read of its partition.
 
 use super::discover::Leftovers;
+use super::files::Files;
 use super::inventory::{
     LeaderEpochStart, NameSource, PartitionDir, SegmentFile, SegmentRole, Selection, SideFile, State,
 };
-use super::leftovers::{Fated, Parted, SwapRange, part};
-use super::listing::{FileEntry, some_names};
+use super::leftovers::{Parted, SwapRange, part};
+use super::listing::some_names;
 use super::log_dir::{LogDirFiles, parse};
-use super::names::{Fate, NumberedKind, PartitionFile, PartitionName};
+use super::names::PartitionName;
 use super::remarks::Remarks;
 use super::walk::FoundPartition;
 use super::window::FileWindow;
@@ -160,79 +161,6 @@ fn aside_note(state: State) -> &'static str {
         }
         State::Stray => "a stray replica that the metadata no longer assigns to this broker, not read",
         _ => "a deleted replica, not read: its topic was deleted, perhaps created again, or it moved away",
-    }
-}
-
-/// The files of a directory by kind.
-#[derive(Default)]
-struct Files {
-    segments: Vec<Fated<SegmentFile>>,
-    snapshots: Vec<Fated<SideFile>>,
-    indexes: Vec<SideFile>,
-    metadata_snapshots: Vec<SideFile>,
-    leader_epochs: Option<&'static str>,
-    metadata: Option<&'static str>,
-    cleaned: Option<Offset>,
-    count: usize,
-    newest: Option<crate::units::Timestamp>,
-}
-
-impl Files {
-    fn sort_out(path: &Path, found: &FoundPartition, remarks: &mut Remarks) -> Self {
-        let mut files = Self::default();
-        let mut unknown: Vec<_> = found.listing.directories.iter().map(String::as_str).collect();
-        for entry in &found.listing.files {
-            let parsed = PartitionFile::parse(&entry.name);
-            match parsed {
-                PartitionFile::Unknown => {
-                    unknown.push(&entry.name);
-                    continue;
-                }
-                PartitionFile::NotRead => {}
-                PartitionFile::LeaderEpochs => files.leader_epochs = Some("leader-epoch-checkpoint"),
-                PartitionFile::Metadata => files.metadata = Some("partition.metadata"),
-                PartitionFile::Numbered { number, kind, fate } => files.add(path, entry, number, kind, fate),
-            }
-            files.count += 1;
-            files.newest = files.newest.max(entry.modified);
-        }
-        if found.chosen.is_none() {
-            if !unknown.is_empty() {
-                remarks.note(path, format!("not read: {}", some_names(unknown.into_iter())));
-            }
-            remarks.irregular(path, &found.listing);
-        }
-        files
-    }
-
-    fn add(&mut self, path: &Path, entry: &FileEntry, number: Offset, kind: NumberedKind, fate: Fate) {
-        if fate == Fate::Cleaned {
-            self.cleaned = Some(self.cleaned.map_or(number, |smallest| smallest.min(number)));
-        }
-        let side = || SideFile {
-            number,
-            path: path.join(&entry.name),
-            file_name: entry.name.clone(),
-            len: entry.len,
-            modified: entry.modified,
-        };
-        match kind {
-            NumberedKind::Segment => self.segments.push(Fated {
-                file: SegmentFile {
-                    base: number,
-                    path: path.join(&entry.name),
-                    file_name: entry.name.clone(),
-                    len: entry.len,
-                    modified: entry.modified,
-                    role: SegmentRole::Closed,
-                },
-                fate,
-            }),
-            NumberedKind::Snapshot => self.snapshots.push(Fated { file: side(), fate }),
-            NumberedKind::Index if matches!(fate, Fate::Regular | Fate::Swap) => self.indexes.push(side()),
-            NumberedKind::Index => {}
-            NumberedKind::MetadataSnapshot => self.metadata_snapshots.push(side()),
-        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! What discovery makes of log directories that real brokers left behind; each set's README says how.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
-
 use dedup_audit::input::{DiscoverOptions, Inventory, Leftovers, State, discover};
 use dedup_audit::units::LogStartSource;
 use std::path::{Path, PathBuf};
