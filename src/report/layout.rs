@@ -1,12 +1,16 @@
 //! Lines for a terminal: wrapped by columns, never by bytes.
 //!
-//! Foreign text is escaped by whoever puts it on a [`Page`] (see [`super::escape`]). Should
+//! A no-break space holds words together and is written as a space; foreign text has none, because
+//! escaping spells it out. Foreign text is escaped by whoever puts it on a [`Page`] (see [`super::escape`]). Should
 //! something have been forgotten, the page still lets no control character through.
 
 use super::escape::{self, Terminal};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+
+/// Holds two words on one line.
+pub const NO_BREAK: char = '\u{a0}';
 
 /// How many columns a line may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,24 +71,34 @@ impl Page {
 
     /// Wrapped text, indented.
     pub fn paragraph(&mut self, indent: usize, text: &str) {
-        self.hanging(indent, "", text);
+        self.wrapped(indent, indent, text);
+    }
+
+    /// One of several statements: lines after the first are further in, so that each can be seen.
+    pub fn item(&mut self, indent: usize, text: &str) {
+        self.wrapped(indent, indent.saturating_add(2), text);
     }
 
     /// A label and wrapped text behind it; lines after the first begin under the text, or, where the
     /// label takes half of the page, a little further in than the label.
     pub fn hanging(&mut self, indent: usize, label: &str, text: &str) {
-        let indent = indent.min(self.width.0 / 4);
-        let flow = guarded(&format!("{label}{text}")).into_owned();
         let label_end = indent.saturating_add(escape::width(label));
         let hang = if label_end > self.width.0 / 2 { indent.saturating_add(4) } else { label_end };
-        let (first, rest) = (" ".repeat(indent), " ".repeat(hang));
+        self.wrapped(indent, hang, &format!("{label}{text}"));
+    }
+
+    fn wrapped(&mut self, first: usize, rest: usize, text: &str) {
+        let most = self.width.0 / 2;
+        let (first, rest) = (" ".repeat(first.min(most)), " ".repeat(rest.min(most)));
         let options = Options::new(self.width.0)
             .initial_indent(&first)
             .subsequent_indent(&rest)
             .word_separator(WordSeparator::AsciiSpace)
             .word_splitter(WordSplitter::NoHyphenation)
             .wrap_algorithm(WrapAlgorithm::FirstFit);
-        self.lines.extend(textwrap::wrap(&flow, options).into_iter().map(|line| line.trim_end().to_owned()));
+        let text = guarded(text);
+        let lines = textwrap::wrap(&text, options);
+        self.lines.extend(lines.into_iter().map(|line| line.trim_end().replace(NO_BREAK, " ")));
     }
 
     /// Lines that are laid out already, such as those of a table.

@@ -11,6 +11,7 @@ pub mod list;
 pub mod model;
 pub mod schema;
 pub mod sink;
+pub mod table;
 pub mod verdict;
 pub mod wording;
 

@@ -6,11 +6,11 @@ use crate::finding::{BusinessKey, KeyPart, Visibility, rfc3339};
 /// Columns that a topic's name may take inside a sentence; Kafka allows 249 characters.
 const NAME_COLUMNS: usize = 80;
 
-/// A number with separators from five digits on: `9999`, `12,345`.
+/// A number with separators from four digits on: `999`, `12,345`.
 #[must_use]
 pub fn number(count: u64) -> String {
     let digits = count.to_string();
-    if digits.len() < 5 {
+    if digits.len() < 4 {
         return digits;
     }
     let mut grouped = String::new();
@@ -160,9 +160,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_from_five_digits_on() {
-        let said: Vec<_> = [0, 9999, 10_000, 123_456, 1_234_567, u64::MAX].map(number).to_vec();
-        assert_eq!(said, ["0", "9999", "10,000", "123,456", "1,234,567", "18,446,744,073,709,551,615"]);
+    fn numbers_are_grouped_by_three_digits() {
+        let said: Vec<_> = [0, 999, 1000, 123_456, 1_234_567, u64::MAX].map(number).to_vec();
+        assert_eq!(said, ["0", "999", "1,000", "123,456", "1,234,567", "18,446,744,073,709,551,615"]);
     }
 
     #[test]

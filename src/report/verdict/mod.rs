@@ -239,8 +239,8 @@ fn about_nothing(report: &Report) -> Vec<String> {
     }
     if report.verdict.complete && !report.verdict.interrupted && !judged.is_empty() && records > 0 {
         sentences.push(
-            "An event that a consumer handled twice was then read twice, or it differs in more than the identity \
-             that was used."
+            "If a consumer handled an event twice all the same, it read it twice, the copies differ in more than \
+             volatile fields, or one of them is in a partition that was not given."
                 .to_owned(),
         );
     }

@@ -199,7 +199,7 @@ fn nothing_found_in_half_of_the_evidence_is_not_called_clean() {
         verdict.sentences.last().unwrap(),
         "Not everything could be read (2 places of damage and 1 record that could not be decoded): all numbers are lower bounds. Read: 1 partition, 1 segment, 80 batches, 80 records."
     );
-    assert!(verdict.sentences.iter().all(|sentence| !sentence.contains("handled twice")));
+    assert!(verdict.sentences.iter().all(|sentence| !sentence.contains("handled an event twice")));
 }
 
 #[test]

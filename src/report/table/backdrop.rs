@@ -1,0 +1,286 @@
+//! What stands behind the findings: protection, the producers that they name, what consumers see,
+//! what counts as one event, and updates.
+
+use super::named;
+use crate::finding::Finding;
+use crate::report::escape::width;
+use crate::report::layout::Page;
+use crate::report::model::{Chosen, Identity, Report, SessionReport, TopicReport, VisibleRecords};
+use crate::report::wording::{counted, listed, number, span};
+use comfy_table::{ContentArrangement, Table, presets};
+use std::collections::BTreeSet;
+
+/// Columns of the labels on the left.
+pub(super) const LABEL: usize = 12;
+/// Topics that are shown one by one.
+const TOPICS: usize = 10;
+/// Sessions that are shown.
+const SESSIONS: usize = 10;
+
+/// A label on the left, padded.
+pub(super) fn label(text: &str) -> String {
+    format!("{text:<LABEL$}")
+}
+
+fn ordinary(report: &Report) -> Vec<&TopicReport> {
+    report.topics.iter().filter(|topic| !topic.internal).collect()
+}
+
+/// One entry a topic below one label, cut after some.
+fn by_topic(page: &mut Page, report: &Report, title: &str, entries: &[(&TopicReport, String)]) {
+    let single = ordinary(report).len() == 1;
+    for (index, (topic, text)) in entries.iter().take(TOPICS).enumerate() {
+        let title = if index == 0 { label(title) } else { label("") };
+        let name = if single { String::new() } else { format!("{}: ", named(&topic.topic)) };
+        page.hanging(0, &title, &format!("{name}{text}"));
+    }
+    if entries.len() > TOPICS {
+        let rest = counted((entries.len() - TOPICS) as u64, "topic");
+        page.hanging(0, &label(""), &format!("… and {rest} that the JSON report names"));
+    }
+}
+
+pub(super) fn protection(page: &mut Page, report: &Report) {
+    let mut entries: Vec<(u64, &TopicReport, String)> = Vec::new();
+    for topic in ordinary(report) {
+        let leading = topic.partitions.iter().filter(|partition| partition.replica_of.is_none());
+        let mut counts = [0_u64; 5];
+        for partition in leading {
+            let kinds = &partition.protection;
+            let parts = [
+                partition.records,
+                kinds.transactional_records,
+                kinds.idempotent_records,
+                kinds.unprotected_records,
+                kinds.legacy_records,
+            ];
+            for (sum, part) in counts.iter_mut().zip(parts) {
+                *sum = sum.saturating_add(part);
+            }
+        }
+        let [records, transactional, idempotent, none, legacy] = counts;
+        let kinds = [
+            ("transactional", transactional),
+            ("idempotent", idempotent),
+            ("unprotected", none),
+            ("in formats 0 and 1", legacy),
+        ];
+        let said: Vec<_> = kinds
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(kind, count)| format!("{kind} {}", number(*count)))
+            .collect();
+        let said = if said.is_empty() {
+            "no records".to_owned()
+        } else {
+            format!("{} of {}", listed(&said), counted(records, "record"))
+        };
+        entries.push((none, topic, said));
+    }
+    // What is unprotected comes first; the order among the others is that of the names.
+    entries.sort_by_key(|(none, _, _)| std::cmp::Reverse(*none));
+    let entries: Vec<_> = entries.into_iter().map(|(_, topic, said)| (topic, said)).collect();
+    by_topic(page, report, "Protection", &entries);
+}
+
+/// The sessions that wrote the copies, and the producers of gaps and transactions.
+pub(super) fn producers(page: &mut Page, report: &Report) {
+    let wanted = Wanted::of(&report.findings);
+    let sessions: Vec<(i64, Option<&str>, &SessionReport)> = report
+        .producers
+        .iter()
+        .flat_map(|producer| {
+            let transactional = producer.transactional_id.as_ref().map(|id| id.value.as_str());
+            producer.sessions.iter().map(move |session| (producer.producer_id, transactional, session))
+        })
+        .filter(|(producer, _, session)| wanted.has(*producer, session))
+        .collect();
+    if sessions.is_empty() {
+        return;
+    }
+    let rows: Vec<_> = sessions
+        .iter()
+        .take(SESSIONS)
+        .map(|(_, transactional, session)| row(*transactional, session))
+        .collect();
+    let columns = page.width().columns().saturating_sub(LABEL);
+    let lines = as_table(&rows);
+    let fits = lines.iter().all(|line| width(line) <= columns);
+    let lines = if fits { lines } else { rows.iter().map(as_line).collect() };
+    for (index, line) in lines.iter().enumerate() {
+        let title = if index == 0 { label("Producers") } else { label("") };
+        if fits {
+            page.lines(0, [format!("{title}{line}").as_str()]);
+        } else {
+            page.hanging(0, &title, line);
+        }
+    }
+    if sessions.len() > SESSIONS {
+        page.hanging(
+            0,
+            &label(""),
+            &format!("… and {} more", counted((sessions.len() - SESSIONS) as u64, "session")),
+        );
+    }
+}
+
+fn as_table(rows: &[[String; 7]]) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header([
+        "session",
+        "partition",
+        "offsets",
+        "epochs",
+        "sequences",
+        "records",
+        "from – to (UTC)",
+    ]);
+    table.add_rows(rows);
+    // The table pads its cells by one column on the left.
+    table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned()).collect()
+}
+
+/// The same where a table does not fit.
+fn as_line([session, partition, offsets, epochs, sequences, records, times]: &[String; 7]) -> String {
+    let mut parts = vec![format!("offsets {offsets}")];
+    for (name, value) in [("epoch", epochs), ("seq", sequences), ("records", records)] {
+        if !value.is_empty() {
+            parts.push(format!("{name} {value}"));
+        }
+    }
+    if !times.is_empty() {
+        parts.push(format!("{times} UTC"));
+    }
+    format!("{session} in {partition}: {}", parts.join(", "))
+}
+
+/// What the findings name.
+struct Wanted<'a> {
+    sessions: BTreeSet<(&'a str, &'a str, i32)>,
+    producers: BTreeSet<(i64, &'a str, i32)>,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(findings: &'a [Finding]) -> Self {
+        let mut wanted = Self { sessions: BTreeSet::new(), producers: BTreeSet::new() };
+        for finding in findings {
+            for copy in finding.groups.iter().flat_map(|group| &group.copies) {
+                if let Some(session) = &copy.session {
+                    wanted.sessions.insert((session, &copy.topic, copy.partition));
+                }
+            }
+            wanted
+                .producers
+                .extend(finding.gaps.iter().map(|gap| (gap.producer_id, gap.topic.as_str(), gap.partition)));
+            let transactions = finding.transactions.iter();
+            wanted
+                .producers
+                .extend(transactions.map(|one| (one.producer_id, one.topic.as_str(), one.partition)));
+        }
+        wanted
+    }
+
+    fn has(&self, producer: i64, session: &SessionReport) -> bool {
+        self.sessions.contains(&(session.session.as_str(), session.topic.as_str(), session.partition))
+            || self.producers.contains(&(producer, session.topic.as_str(), session.partition))
+    }
+}
+
+fn row(transactional: Option<&str>, session: &SessionReport) -> [String; 7] {
+    let id = transactional.map(|id| format!(" ({})", named(id))).unwrap_or_default();
+    let (first, last) = (session.epochs.first(), session.epochs.last());
+    let epochs =
+        match (first.and_then(|epoch| epoch.producer_epoch), last.and_then(|epoch| epoch.producer_epoch)) {
+            (Some(first), Some(last)) if first == last => first.to_string(),
+            (Some(first), Some(last)) => format!("{first}–{last}"),
+            _ => String::new(),
+        };
+    let sequences =
+        match (first.and_then(|epoch| epoch.first_sequence), last.and_then(|epoch| epoch.last_sequence)) {
+            (Some(first), Some(last)) => format!("{first}–{last}"),
+            _ => String::new(),
+        };
+    [
+        format!("{}{id}", named(&session.session)),
+        format!("{}-{}", named(&session.topic), session.partition),
+        format!("{}–{}", session.first_offset, session.last_offset),
+        epochs,
+        sequences,
+        number(session.records),
+        span(session.window.first_timestamp, session.window.last_timestamp),
+    ]
+}
+
+/// What consumers see, where the two isolation levels differ or a key repeats.
+pub(super) fn readers(page: &mut Page, report: &Report) {
+    let both = &report.visibility;
+    if both.read_uncommitted.records == 0 {
+        return;
+    }
+    if both.read_uncommitted == both.read_committed {
+        page.hanging(0, &label("Readers"), &format!("both isolation levels: {}", seen(&both.read_committed)));
+    } else {
+        page.hanging(0, &label("Readers"), &format!("read_committed: {}", seen(&both.read_committed)));
+        page.hanging(0, &label(""), &format!("read_uncommitted: {}", seen(&both.read_uncommitted)));
+    }
+}
+
+fn seen(visible: &VisibleRecords) -> String {
+    let mut said = counted(visible.records, "record");
+    if let Some(keys) = visible.distinct_keys {
+        said = format!("{said}, {}", counted(keys, "key"));
+    }
+    if let Some(repeats) = visible.repeated_key_records {
+        said = format!("{said}, {} of a key", counted(repeats, "repeat"));
+    }
+    said
+}
+
+/// What makes two records the same event, and why.
+pub(super) fn identity(page: &mut Page, report: &Report) {
+    let entries: Vec<_> = ordinary(report)
+        .into_iter()
+        .filter_map(|topic| topic.identity.as_ref().map(|identity| (topic, identity_of(identity))))
+        .collect();
+    by_topic(page, report, "Identity", &entries);
+}
+
+fn identity_of(identity: &Identity) -> String {
+    let who = match identity.chosen {
+        Chosen::Auto => "chosen by the tool",
+        Chosen::User => "as asked",
+    };
+    let why = identity.why.trim_end_matches('.');
+    let why = if why.is_empty() { String::new() } else { format!(": {}", super::escaped(why)) };
+    let mut said = format!("{} ({who}{why})", named(&identity.key));
+    if !identity.volatile.is_empty() {
+        let volatile: Vec<_> = identity.volatile.iter().take(5).map(|field| named(field)).collect();
+        let rest = identity.volatile.len().saturating_sub(5);
+        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        said = format!("{said}; does not count: {}{rest}", listed(&volatile));
+    }
+    for suggestion in identity.suggestions.iter().take(2) {
+        said = format!("{said}; try --key {} ({})", named(&suggestion.key), super::escaped(&suggestion.why));
+    }
+    said
+}
+
+/// Repeats of a key with new content: counted, not accused.
+pub(super) fn updates(page: &mut Page, report: &Report) {
+    let entries: Vec<_> = ordinary(report)
+        .into_iter()
+        .filter(|topic| topic.updates.records > 0)
+        .map(|topic| {
+            let (records, keys) = (topic.updates.records, topic.updates.keys);
+            let verb = if records == 1 { "repeats" } else { "repeat" };
+            let said = format!(
+                "{} {verb} {} with new content: counted, not accused",
+                counted(records, "record"),
+                counted(keys, "key"),
+            );
+            (topic, said)
+        })
+        .collect();
+    by_topic(page, report, "Updates", &entries);
+}

@@ -1,0 +1,128 @@
+//! The copies of the best examples, one below the other.
+//!
+//! ```text
+//!   order-41   offset 40  PID 1000 epoch 0 seq 40   14:02:10.871
+//!              offset 60  PID 2000 epoch 0 seq 0    14:02:19.402   +8.5 s
+//! ```
+
+use super::named;
+use crate::finding::{Copy, Finding, Group, Visibility};
+use crate::report::escape::{Terminal, width};
+use crate::report::layout::{NO_BREAK, Page};
+use crate::report::wording::{self, business_key, day, later, number, time};
+
+/// Examples that are shown.
+const GROUPS: usize = 3;
+/// Copies of one key that are shown.
+const COPIES: usize = 4;
+
+/// One line: key, place, writer, time, distance, remarks.
+type Cells = [String; 6];
+
+pub(super) fn show(page: &mut Page, finding: &Finding) {
+    let key_columns = (page.width().columns() / 4).clamp(10, 40);
+    let known_day = finding.window.as_ref().and_then(|window| window.first_timestamp).and_then(day);
+    let places = Places::of(finding);
+    let mut lines: Vec<Cells> = Vec::new();
+    for group in finding.groups.iter().take(GROUPS) {
+        group_lines(&mut lines, group, key_columns, places, known_day.as_deref());
+    }
+    let columns: Vec<usize> =
+        (0..6).map(|cell| lines.iter().map(|line| width(&line[cell])).max().unwrap_or(0)).collect();
+    for line in &lines {
+        let padded = |cell: usize| {
+            let missing = columns[cell].saturating_sub(width(&line[cell]));
+            format!("{}{}", line[cell], " ".repeat(missing))
+        };
+        let label = format!("{}  ", padded(0));
+        let cells: Vec<_> = (1..6)
+            .filter(|cell| columns[*cell] > 0)
+            .map(|cell| padded(cell).replace(' ', &NO_BREAK.to_string()))
+            .collect();
+        page.hanging(2, &label, cells.join("  ").trim_end_matches([' ', NO_BREAK]));
+    }
+    let all = finding.counts.groups.max(finding.groups.len() as u64);
+    let shown = finding.groups.len().min(GROUPS) as u64;
+    if shown > 0 && all > shown {
+        let keys = if all - shown == 1 { "key" } else { "keys" };
+        page.paragraph(2, &format!("… and {} more {keys}", number(all - shown)));
+    }
+}
+
+/// How much of a place must be said to tell the copies of a finding apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Places {
+    /// One partition: the offset says it.
+    Offset,
+    /// Several partitions.
+    Partition,
+    /// One partition number in several directories.
+    Directory,
+}
+
+impl Places {
+    fn of(finding: &Finding) -> Self {
+        let mut copies = finding.groups.iter().flat_map(|group| &group.copies);
+        let Some(first) = copies.next() else {
+            return Self::Offset;
+        };
+        let mut places = Self::Offset;
+        for copy in copies {
+            if (&copy.topic, copy.partition) != (&first.topic, first.partition) {
+                places = Self::Partition;
+            } else if copy.directory != first.directory {
+                return Self::Directory;
+            }
+        }
+        places
+    }
+
+    fn say(self, copy: &Copy) -> String {
+        match self {
+            Self::Offset => format!("offset {}", copy.offset),
+            Self::Partition => format!("{}-{} offset {}", named(&copy.topic), copy.partition, copy.offset),
+            Self::Directory => format!("{} offset {}", named(&copy.directory), copy.offset),
+        }
+    }
+}
+
+fn group_lines(
+    lines: &mut Vec<Cells>,
+    group: &Group,
+    key_columns: usize,
+    places: Places,
+    known_day: Option<&str>,
+) {
+    let key = business_key(&group.business_key);
+    let key = Terminal::text(&key).cut(key_columns).to_string();
+    let mut before: Option<i64> = None;
+    for (index, copy) in group.copies.iter().take(COPIES).enumerate() {
+        let distance = copy.timestamp.zip(before).map(|(this, earlier)| later(this.saturating_sub(earlier)));
+        let mut remarks = Vec::new();
+        if !matches!(copy.visibility, Visibility::NonTransactional | Visibility::Committed) {
+            remarks.push(wording::visibility(copy.visibility).to_owned());
+        }
+        if index + 1 == COPIES && group.copies.len() > COPIES {
+            remarks.push(format!("… and {} more", group.copies.len() - COPIES));
+        }
+        lines.push([
+            if index == 0 { key.clone() } else { String::new() },
+            places.say(copy),
+            writer(copy),
+            time(copy.timestamp, known_day),
+            distance.unwrap_or_default(),
+            remarks.join(" "),
+        ]);
+        before = copy.timestamp;
+    }
+}
+
+/// `PID 1000 epoch 0 seq 40`, or that there is none.
+fn writer(copy: &Copy) -> String {
+    if copy.producer_id < 0 {
+        return "no PID".to_owned();
+    }
+    let epoch = copy.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+    let sequence = copy.sequence.map(|sequence| format!(" seq {sequence}")).unwrap_or_default();
+    format!("PID {}{epoch}{sequence}", copy.producer_id)
+}

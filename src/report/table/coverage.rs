@@ -1,0 +1,87 @@
+//! How much was read, what could not be, and what else to know about the evidence.
+
+use super::backdrop::label;
+use super::{escaped, named};
+use crate::report::layout::Page;
+use crate::report::model::{DamageReport, Report};
+use crate::report::verdict::amount;
+use crate::report::wording::{counted, number};
+
+/// Places of damage that are shown.
+const DAMAGE: usize = 10;
+/// Notes that are shown.
+const NOTES: usize = 10;
+
+pub(super) fn show(page: &mut Page, report: &Report) {
+    let coverage = &report.coverage;
+    let how_much = if report.verdict.interrupted {
+        "interrupted, not everything was read"
+    } else if report.verdict.complete {
+        "everything was read"
+    } else {
+        "not everything could be read"
+    };
+    page.hanging(0, &label("Coverage"), &format!("{}: {how_much}", amount(coverage)));
+    let mut counts = Vec::new();
+    for (count, what) in [
+        (coverage.records_without_key, "without the key that was asked for"),
+        (coverage.records_undecoded, "that could not be decoded"),
+    ] {
+        if count > 0 {
+            counts.push(format!("{} {what}", counted(count, "record")));
+        }
+    }
+    if !counts.is_empty() {
+        page.hanging(0, &label(""), &counts.join(", "));
+    }
+    // What was to be expected comes last.
+    let mut damage: Vec<_> = coverage.damage.iter().collect();
+    damage.sort_by_key(|one| one.expected);
+    for one in damage.iter().take(DAMAGE) {
+        page.hanging(0, &label(""), &damage_line(one));
+    }
+    rest(
+        page,
+        coverage.damage.len().saturating_sub(DAMAGE),
+        coverage.damage_omitted,
+        "place of damage",
+        "places of damage",
+    );
+    for note in coverage.notes.iter().take(NOTES) {
+        let file = note.file.as_ref().map(|file| format!("{}: ", path(file))).unwrap_or_default();
+        page.hanging(0, &label(""), &format!("note: {file}{}", escaped(&note.detail)));
+    }
+    rest(page, coverage.notes.len().saturating_sub(NOTES), coverage.notes_omitted, "note", "notes");
+}
+
+/// `damage: orders-0/….log at 7312: truncated-tail, 20 bytes: batch needs … (to be expected)`
+fn damage_line(damage: &DamageReport) -> String {
+    let expected = if damage.expected { " (to be expected in a log that was not closed)" } else { "" };
+    let offsets = match (damage.first_offset, damage.last_offset) {
+        (Some(first), Some(last)) if first == last => format!(", offset {first}"),
+        (Some(first), Some(last)) => format!(", offsets {first}–{last}"),
+        (Some(first), None) => format!(", offsets from {first}"),
+        (None, _) => String::new(),
+    };
+    format!(
+        "damage: {} at {}: {}, {}{offsets}: {}{expected}",
+        path(&damage.file),
+        damage.position,
+        named(&damage.kind),
+        counted(damage.length, "byte"),
+        escaped(&damage.detail),
+    )
+}
+
+/// A path is shown in full, because somebody will open it.
+fn path(file: &str) -> String {
+    escaped(file).into_owned()
+}
+
+fn rest(page: &mut Page, shown_less: usize, omitted: u64, singular: &str, plural: &str) {
+    let count = (shown_less as u64).saturating_add(omitted);
+    if count > 0 {
+        let what = if count == 1 { singular } else { plural };
+        page.hanging(0, &label(""), &format!("… and {} more {what}", number(count)));
+    }
+}

@@ -1,0 +1,154 @@
+//! One finding: its numbers, a few facts, examples, and what to do.
+
+use super::{capital, copies, escaped, named, singles};
+use crate::finding::{Confidence, Counts, Finding};
+use crate::report::escape::width;
+use crate::report::layout::{NO_BREAK, Page};
+use crate::report::wording::{counted, listed, number, span};
+
+/// Facts that are shown.
+const FACTS: usize = 4;
+/// Rivals that are shown, of those that were kept and of those that were dropped.
+const RIVALS: usize = 2;
+/// Places that are named.
+const PLACES: usize = 3;
+
+/// A finding with its evidence.
+pub(super) fn show(page: &mut Page, finding: &Finding) {
+    head(page, finding);
+    page.item(2, &place_and_time(finding));
+    page.item(2, &sentence(&finding.title));
+    let facts: Vec<_> = finding.facts.iter().filter(|fact| **fact != finding.title).collect();
+    for fact in facts.iter().take(FACTS) {
+        page.item(2, &sentence(fact));
+    }
+    if facts.len() > FACTS {
+        page.paragraph(
+            2,
+            &format!("… and {} more in the JSON report", counted((facts.len() - FACTS) as u64, "fact")),
+        );
+    }
+    copies::show(page, finding);
+    singles::show(page, finding);
+    rivals(page, finding);
+    let mut why = Vec::new();
+    if let Some(cause) = &finding.cause {
+        let label = match cause.confidence {
+            Confidence::Certain => "Cause",
+            Confidence::Likely => "Likely cause",
+            Confidence::Possible => "Possible cause",
+        };
+        why.push(format!("{label}: {}.", trimmed(&cause.text)));
+    }
+    if !finding.would_settle.is_empty() {
+        let settle: Vec<_> = finding.would_settle.iter().take(2).map(|line| trimmed(line)).collect();
+        why.push(format!("Would settle it: {}.", settle.join("; ")));
+    }
+    if !why.is_empty() {
+        page.item(2, &why.join(" "));
+    }
+    if !finding.advice.is_empty() {
+        let advice: Vec<_> = finding.advice.iter().take(3).map(|line| trimmed(line)).collect();
+        page.item(2, &format!("Next: {}.", advice.join("; ")));
+    }
+}
+
+/// A finding at info: what it is and where.
+pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
+    head(page, finding);
+    page.item(2, &place_and_time(finding));
+    page.item(2, &sentence(&finding.title));
+}
+
+/// `HIGH  resend-new-session  likely       20 keys · 20 surplus records`; the numbers go to the next
+/// line where they would not fit.
+fn head(page: &mut Page, finding: &Finding) {
+    let severity = finding.severity.name().to_uppercase();
+    let label = format!("{severity:<6}  {}  {}", finding.code, confidence(finding.confidence));
+    let amount = amount(finding.counts);
+    let line = format!("{label:<36}  {amount}");
+    if width(&line) <= page.width().columns() {
+        page.lines(0, [line.as_str()]);
+    } else {
+        page.lines(0, [label.as_str()]);
+        page.item(2, &amount);
+    }
+}
+
+fn amount(counts: Counts) -> String {
+    let Counts { groups, surplus_records, surplus_committed } = counts;
+    if surplus_records == 0 {
+        return String::new();
+    }
+    let parts = [counted(groups, "key"), counted(surplus_records, "surplus record")];
+    let [keys, copies] = parts.map(|part| part.replace(' ', &NO_BREAK.to_string()));
+    let seen = match surplus_committed {
+        0 => "none visible to read_committed".to_owned(),
+        all if all >= surplus_records => "all visible to read_committed".to_owned(),
+        some => format!("{} visible to read_committed", number(some)),
+    };
+    format!("{keys} · {copies} · {seen}")
+}
+
+/// `orders-0 and orders-1 · 2023-11-14 22:13:20.005 – 22:13:21.000 UTC · level E4 · DA-…`
+fn place_and_time(finding: &Finding) -> String {
+    let mut places: Vec<_> = finding
+        .partitions
+        .iter()
+        .take(PLACES)
+        .map(|place| format!("{}-{}", named(&place.topic), place.partition))
+        .collect();
+    if finding.partitions.len() > PLACES {
+        places.push(format!("{} more partitions", number((finding.partitions.len() - PLACES) as u64)));
+    }
+    let times = finding.window.as_ref().map(|window| span(window.first_timestamp, window.last_timestamp));
+    let mut parts = vec![listed(&places)];
+    parts.extend(times.filter(|times| !times.is_empty()).map(|times| format!("{times} UTC")));
+    parts.extend(finding.level.map(|level| format!("level {level:?}")));
+    parts.push(named(&finding.id).into_owned());
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
+}
+
+/// The rivals that were kept, and then, in one line, those that were dropped.
+fn rivals(page: &mut Page, finding: &Finding) {
+    let (kept, dropped): (Vec<_>, Vec<_>) = finding.alternatives.iter().partition(|rival| rival.kept);
+    for (label, rivals) in [("Not excluded: ", kept), ("Excluded: ", dropped)] {
+        if rivals.is_empty() {
+            continue;
+        }
+        let mut said: Vec<_> = rivals
+            .iter()
+            .take(RIVALS)
+            .map(|rival| {
+                if rival.why.is_empty() {
+                    named(&rival.code).into_owned()
+                } else {
+                    format!("{} ({})", named(&rival.code), trimmed(&rival.why))
+                }
+            })
+            .collect();
+        if rivals.len() > RIVALS {
+            said.push(format!("{} more", rivals.len() - RIVALS));
+        }
+        page.item(2, &format!("{label}{}.", said.join("; ")));
+    }
+}
+
+/// A line of the judgement as a sentence.
+fn sentence(line: &str) -> String {
+    let line = capital(trimmed(line).as_str());
+    if line.is_empty() || line.ends_with(['!', '?', ':', '…']) { line } else { format!("{line}.") }
+}
+
+fn trimmed(line: &str) -> String {
+    escaped(line.trim().trim_end_matches('.')).into_owned()
+}
+
+const fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Certain => "certain",
+        Confidence::Likely => "likely",
+        Confidence::Possible => "possible",
+    }
+}

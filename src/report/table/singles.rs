@@ -1,0 +1,144 @@
+//! Evidence that is no copy: gaps, transactions, stretches, snapshots, records, ranges.
+
+use super::{escaped, named};
+use crate::finding::{
+    DivergentRange, Finding, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference,
+    Stretch, Transaction,
+};
+use crate::report::layout::Page;
+use crate::report::wording::{counted, listed, number, span};
+
+/// Examples of each kind that are shown.
+const EXAMPLES: usize = 3;
+
+pub(super) fn show(page: &mut Page, finding: &Finding) {
+    examples(page, &finding.gaps, finding.gaps_omitted, gap);
+    examples(page, &finding.transactions, 0, transaction);
+    examples(page, &finding.stretches, finding.stretches_omitted, stretch);
+    examples(page, &finding.snapshots, 0, snapshot);
+    if let Some(partitioner) = &finding.partitioner {
+        page.paragraph(2, &format!("The other keys follow {}.", named(partitioner)));
+    }
+    examples(page, &finding.records, 0, misrouted);
+    examples(page, &finding.ranges, 0, range);
+}
+
+fn examples<T>(page: &mut Page, all: &[T], omitted: u64, say: impl Fn(&T) -> String) {
+    for one in all.iter().take(EXAMPLES) {
+        page.item(2, &say(one));
+    }
+    let rest = (all.len().saturating_sub(EXAMPLES) as u64).saturating_add(omitted);
+    if rest > 0 {
+        page.paragraph(2, &format!("… and {} more", number(rest)));
+    }
+}
+
+fn gap(gap: &Gap) -> String {
+    let epoch = gap.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+    format!(
+        "{}-{} offset {}  PID {}{epoch}: expected seq {}, found {}, {} missing ({})",
+        named(&gap.topic),
+        gap.partition,
+        gap.at_offset,
+        gap.producer_id,
+        gap.expected,
+        gap.found,
+        number(u64::from(gap.missing)),
+        reason(gap.reason),
+    )
+}
+
+const fn reason(reason: GapReason) -> &'static str {
+    match reason {
+        GapReason::Retention => "retention removed them",
+        GapReason::LogStartMoved => "the log start was moved past them",
+        GapReason::Compaction => "the cleaner removed them",
+        GapReason::EpochChange => "the producer began a new epoch",
+        GapReason::ExpiredProducerState => "the broker had forgotten the producer by age: cannot be checked",
+        GapReason::LostProducerState => "the broker had lost the producer: cannot be checked",
+        GapReason::FirstAppend => "the producer's first batch here: cannot be checked",
+        GapReason::MissingSegment => "a segment file is missing",
+        GapReason::Damage => "the bytes cannot be read, see the coverage",
+        GapReason::Unexplained => "nothing innocent explains it",
+    }
+}
+
+fn transaction(transaction: &Transaction) -> String {
+    let epoch = transaction.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+    let id = transaction.transactional_id.as_ref().map(|id| format!(" ({})", named(id))).unwrap_or_default();
+    let last = transaction.last_offset.map(|last| format!("–{last}")).unwrap_or_default();
+    let outcome = match transaction.outcome {
+        Outcome::Committed => "committed",
+        Outcome::Aborted => "aborted",
+        Outcome::Open => "no marker",
+    };
+    let marker = transaction
+        .marker_offset
+        .map(|offset| format!(" by the marker at offset {offset}"))
+        .unwrap_or_default();
+    format!(
+        "{}-{} offset {}{last}  PID {}{epoch}{id}: {outcome}{marker}",
+        named(&transaction.topic),
+        transaction.partition,
+        transaction.first_offset,
+        transaction.producer_id,
+    )
+}
+
+fn stretch(stretch: &Stretch) -> String {
+    let place = match (&stretch.topic, stretch.partition) {
+        (Some(topic), Some(partition)) => format!("{}-{partition} ", named(topic)),
+        _ => String::new(),
+    };
+    let times = span(stretch.first_timestamp, stretch.last_timestamp);
+    let times = if times.is_empty() { times } else { format!(", {times} UTC") };
+    format!(
+        "{place}offsets {}–{}: {} {}{times}",
+        stretch.first_offset,
+        stretch.last_offset,
+        counted(stretch.records, "record"),
+        mode(stretch.mode),
+    )
+}
+
+/// What a protection mode means for a record.
+pub(super) const fn mode(mode: ProtectionMode) -> &'static str {
+    match mode {
+        ProtectionMode::Idempotent => "with producer id",
+        ProtectionMode::Transactional => "in transactions",
+        ProtectionMode::None => "without producer id",
+        ProtectionMode::Legacy => "in formats 0 and 1",
+    }
+}
+
+fn snapshot(difference: &SnapshotDifference) -> String {
+    let producer = difference.producer_id.map(|id| format!(" PID {id}")).unwrap_or_default();
+    let mut sides = Vec::new();
+    sides.extend(difference.snapshot.as_ref().map(|says| format!("snapshot: {}", escaped(says))));
+    sides.extend(difference.log.as_ref().map(|says| format!("log: {}", escaped(says))));
+    let sides = if sides.is_empty() { String::new() } else { format!(" ({})", sides.join("; ")) };
+    format!("{}{producer}: {}{sides}", named(&difference.file), escaped(&difference.what))
+}
+
+fn misrouted(record: &MisroutedRecord) -> String {
+    format!(
+        "{}-{} offset {} belongs to partition {}",
+        named(&record.topic),
+        record.partition,
+        record.offset,
+        record.expected_partition,
+    )
+}
+
+fn range(range: &DivergentRange) -> String {
+    let directories: Vec<_> = range.directories.iter().map(|directory| named(directory)).collect();
+    format!(
+        "{}-{} offsets {}–{}: {} ({})",
+        named(&range.topic),
+        range.partition,
+        range.first_offset,
+        range.last_offset,
+        escaped(&range.what),
+        listed(&directories),
+    )
+}
