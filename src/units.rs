@@ -4,10 +4,12 @@
 //! "none" is `None`; only a producer id keeps its number, because its value is part of the report
 //! and because one question, [`ProducerId::is_protected`], is asked of it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The number of a record in its partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Offset(pub i64);
 
 impl Offset {
@@ -31,7 +33,8 @@ impl fmt::Display for Offset {
 }
 
 /// A byte in a file, counted from its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct FilePosition(pub u64);
 
 impl FilePosition {
@@ -49,7 +52,8 @@ impl fmt::Display for FilePosition {
 }
 
 /// The producer id as it stands on disk; −1 stays −1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ProducerId(pub i64);
 
 impl ProducerId {
@@ -73,7 +77,8 @@ impl fmt::Display for ProducerId {
 }
 
 /// The generation of a producer id (KIP-98, KIP-360, KIP-890).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ProducerEpoch(pub i16);
 
 impl fmt::Display for ProducerEpoch {
@@ -83,7 +88,8 @@ impl fmt::Display for ProducerEpoch {
 }
 
 /// The leader epoch of the partition, stamped by the leader at append (KIP-101).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct LeaderEpoch(pub i32);
 
 impl fmt::Display for LeaderEpoch {
@@ -93,7 +99,8 @@ impl fmt::Display for LeaderEpoch {
 }
 
 /// Milliseconds since 1970-01-01 UTC, as Kafka stores them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
@@ -120,7 +127,8 @@ pub enum LogStartSource {
 ///
 /// Arithmetic is modulo 2³¹: 2147483647 is followed by 0
 /// (`DefaultRecordBatch.incrementSequence` and `decrementSequence`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Sequence(i32);
 
 impl Sequence {

@@ -11,6 +11,7 @@ mod leader_epochs;
 mod ledger;
 mod producers;
 mod protection;
+mod readable;
 #[cfg(test)]
 pub(crate) mod script;
 pub mod sequence;
@@ -19,6 +20,7 @@ mod snapshots;
 mod transactions;
 
 pub use ledger::Ledger;
+pub use readable::{Readable, ReadableRecords};
 pub use sessions::{Session, SessionIndex, SessionSpan, SessionStart, Sessions};
 
 use crate::finding::{Gap, GapReason, Outcome, ProtectionMode};
@@ -406,4 +408,14 @@ pub struct PartitionFacts {
     pub leader_epoch_steps: Vec<LeaderEpochStep>,
     /// Snapshots that contradict the log.
     pub snapshot_conflicts: Vec<SnapshotConflict>,
+}
+
+impl PartitionFacts {
+    /// Which transaction outcome withholds the record at `offset` from read_committed consumers.
+    #[must_use]
+    pub fn withheld_at(&self, offset: Offset) -> Option<Outcome> {
+        let behind = self.withheld.partition_point(|range| range.first_offset <= offset);
+        let range = self.withheld.get(behind.checked_sub(1)?)?;
+        (offset <= range.last_offset).then_some(range.outcome)
+    }
 }

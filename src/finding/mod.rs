@@ -97,6 +97,41 @@ pub struct Finding {
     pub ranges: Vec<DivergentRange>,
 }
 
+impl Finding {
+    /// A finding of this code that says nothing yet.
+    #[must_use]
+    pub fn empty(code: Code) -> Self {
+        Self {
+            id: String::new(),
+            code,
+            severity: code.severity(),
+            confidence: Confidence::Possible,
+            title: String::new(),
+            topics: Vec::new(),
+            partitions: Vec::new(),
+            counts: Counts::default(),
+            window: None,
+            level: None,
+            cause: None,
+            facts: Vec::new(),
+            alternatives: Vec::new(),
+            would_settle: Vec::new(),
+            advice: Vec::new(),
+            groups: Vec::new(),
+            groups_omitted: 0,
+            gaps: Vec::new(),
+            gaps_omitted: 0,
+            transactions: Vec::new(),
+            stretches: Vec::new(),
+            stretches_omitted: 0,
+            snapshots: Vec::new(),
+            records: Vec::new(),
+            partitioner: None,
+            ranges: Vec::new(),
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn is_zero(count: &u64) -> bool {
     *count == 0

@@ -58,6 +58,16 @@ pub struct Suspect<'a> {
     pub belongs_at: Option<Offset>,
 }
 
+impl<'a> Suspect<'a> {
+    /// The batch with the base offset with which it stands in line; `None` when it does not.
+    #[must_use]
+    pub fn in_line(self) -> Option<Batch<'a>> {
+        let mut batch = self.batch;
+        batch.header.base_offset = self.belongs_at?;
+        Some(batch)
+    }
+}
+
 /// Whether a torn or zero tail is what this segment is expected to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailExpectation {
@@ -108,6 +118,19 @@ impl<S: ByteSource> SegmentScanner<S> {
     #[must_use]
     pub fn before(mut self, next_segment_base: Offset) -> Self {
         self.order.upper = self.order.upper.min(next_segment_base);
+        self
+    }
+
+    /// Begins at `position` instead, where a batch begins; `next_offset` is the offset behind the
+    /// batch before it, when that is known.
+    #[must_use]
+    pub fn starting_at(mut self, position: FilePosition, next_offset: Option<Offset>) -> Self {
+        self.position = position.0;
+        match next_offset {
+            Some(next) => self.order.advance(next),
+            None if position.0 > 0 => self.order.skip(),
+            None => {}
+        }
         self
     }
 

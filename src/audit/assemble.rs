@@ -1,0 +1,339 @@
+//! Puts what was found into the report; decides nothing but order and caps.
+
+use super::groups::KeyCounts;
+use super::pass::PartitionOutcome;
+use super::{AuditOptions, Records, Topics};
+use crate::facts::{PartitionContext, PartitionFacts, Sessions};
+use crate::finding::{Finding, Stretch, Window, rfc3339};
+use crate::input::{Inventory, LogDirScope, PartitionDir};
+use crate::judgement::duplicates::Examples;
+use crate::plan::TopicPlan;
+use crate::relations::{self, PartitionNote, Relations, SessionNote, SessionSpan, TopicNote};
+use crate::report::model::{
+    Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
+    ProducerReport, ProtectionReport, Report, SessionReport, TopicReport, Updates, Visibility, VisibleRecords,
+};
+use std::collections::BTreeMap;
+
+/// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
+const LISTED: usize = 100;
+
+/// Everything that the report is made of.
+pub(super) struct Parts<'a> {
+    pub(super) options: &'a AuditOptions,
+    pub(super) inventory: &'a Inventory,
+    pub(super) leaders: &'a [usize],
+    /// The directories that lead, in the order in which sessions name them.
+    pub(super) led: &'a [usize],
+    pub(super) topics: &'a Topics,
+    pub(super) plans: &'a [TopicPlan],
+    pub(super) outcomes: &'a [PartitionOutcome],
+    pub(super) contexts: &'a [&'a PartitionContext],
+    pub(super) sessions: &'a Sessions,
+    pub(super) key_counts: &'a [KeyCounts],
+    pub(super) relations: &'a Relations,
+    pub(super) as_of: Option<i64>,
+}
+
+impl Parts<'_> {
+    fn leads(&self, at: usize) -> bool {
+        self.leaders.get(at) == Some(&at)
+    }
+
+    fn listed(&self) -> usize {
+        match self.options.examples {
+            Examples::All => usize::MAX,
+            Examples::AtMost(_) => LISTED,
+        }
+    }
+
+    fn dirs(&self) -> impl Iterator<Item = (usize, &PartitionDir, &PartitionOutcome)> {
+        self.inventory.partitions.iter().zip(self.outcomes).enumerate().map(|(at, (dir, outcome))| (at, dir, outcome))
+    }
+}
+
+/// Topics, partitions and sessions as the relations name them; no groups yet.
+pub(super) fn relations_base(
+    inventory: &Inventory,
+    topics: &Topics,
+    plans: &[TopicPlan],
+    outcomes: &[PartitionOutcome],
+    sessions: &Sessions,
+    led: &[usize],
+) -> Relations {
+    let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let partitions = inventory.partitions.iter().zip(outcomes).enumerate().map(|(at, (dir, outcome))| PartitionNote {
+        topic: number(topics.of_partition(at)),
+        partition: dir.partition,
+        directory: dir.display.clone(),
+        broker_id: dir.broker_id,
+        segments: dir.segments.iter().map(|segment| segment.file_name.clone()).collect(),
+        last_stable_offset: outcome.facts.last_stable_offset,
+        first_unprotected_offset: outcome.first_unprotected,
+        damaged_bytes: outcome.damage.iter().filter(|(_, d)| !d.expected).map(|(_, d)| d.length).sum(),
+    });
+    Relations {
+        version: relations::VERSION,
+        topics: plans
+            .iter()
+            .map(|plan| TopicNote {
+                name: plan.topic.clone(),
+                identity: plan.identity.name(),
+                chosen_by_user: plan.chosen_by_user,
+                volatile: plan.mask.names(),
+            })
+            .collect(),
+        partitions: partitions.collect(),
+        sessions: sessions.iter().map(|(_, session)| session_note(session, led)).collect(),
+        groups: Vec::new(),
+    }
+}
+
+fn session_note(session: &crate::facts::Session, led: &[usize]) -> SessionNote {
+    let partition = |at: usize| led.get(at).and_then(|&at| u32::try_from(at).ok()).unwrap_or(u32::MAX);
+    SessionNote {
+        name: session.name(),
+        producer_id: session.producer_id,
+        transactional: session.transactional,
+        spans: session
+            .spans
+            .iter()
+            .map(|span| SessionSpan {
+                partition: partition(span.partition),
+                first_offset: span.first_offset,
+                last_offset: span.last_offset,
+                first_timestamp: span.first_timestamp,
+                last_timestamp: span.last_timestamp,
+            })
+            .collect(),
+    }
+}
+
+/// The report; `findings` get their ids and their order here.
+pub(super) fn report(parts: &Parts<'_>, mut findings: Vec<Finding>) -> Report {
+    let ids = parts.topics.all.iter().filter_map(|topic| Some((topic.name.clone(), topic.id.clone()?)));
+    crate::judgement::identify(&mut findings, &ids.collect());
+    let mut report = Report::new(parts.options.invocation.clone());
+    report.set_as_of(parts.as_of);
+    report.evidence = evidence(parts);
+    report.coverage = coverage(parts);
+    report.topics = topics(parts);
+    for topic in report.topics.iter().filter(|topic| !topic.internal) {
+        report.visibility.read_uncommitted.add(topic.visibility.read_uncommitted);
+        report.visibility.read_committed.add(topic.visibility.read_committed);
+    }
+    (report.producers, report.producers_omitted) = producers(parts);
+    report.findings = findings;
+    report
+}
+
+fn evidence(parts: &Parts<'_>) -> Vec<Evidence> {
+    let of_dir = |at: usize| parts.inventory.partitions.iter().filter(move |dir| dir.log_dir == at);
+    parts
+        .inventory
+        .log_dirs
+        .iter()
+        .enumerate()
+        .map(|(at, log_dir)| {
+            let own = if log_dir.scope == LogDirScope::Whole { (log_dir.files, log_dir.bytes) } else { (0, 0) };
+            let files = own.0 + of_dir(at).map(|dir| dir.files).sum::<usize>();
+            let newest = of_dir(at).filter_map(|dir| dir.newest_file_time).chain(log_dir.newest_file_time).max();
+            Evidence {
+                directory: log_dir.display.clone(),
+                broker_id: log_dir.broker_id,
+                cluster_id: log_dir.cluster_id.clone(),
+                files: count(files),
+                bytes: own.1 + of_dir(at).map(|dir| dir.bytes).sum::<u64>(),
+                newest_file_time: newest.and_then(|time| rfc3339(time.0)),
+                clean_shutdown: log_dir.clean_shutdown,
+            }
+        })
+        .collect()
+}
+
+fn coverage(parts: &Parts<'_>) -> Coverage {
+    let mut coverage = Coverage { partitions: count(parts.inventory.partitions.len()), ..Coverage::default() };
+    let mut damage: Vec<DamageReport> =
+        parts.inventory.damage.iter().map(|d| DamageReport::new(d.file.clone(), &d.damage)).collect();
+    for (_, dir, outcome) in parts.dirs() {
+        coverage.segments += count(dir.segments.len());
+        coverage.bytes += dir.bytes;
+        coverage.bytes_read += outcome.bytes_read;
+        coverage.batches += outcome.facts.batches;
+        coverage.records += outcome.facts.records;
+        coverage.control_batches += outcome.facts.control_batches;
+        coverage.records_keyed += outcome.counts.keyed;
+        coverage.records_without_key += outcome.counts.without_key;
+        coverage.records_undecoded += outcome.counts.undecoded;
+        for (segment, found) in &outcome.damage {
+            let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
+            damage.push(DamageReport::new(dir.display_of(file), found));
+        }
+    }
+    coverage.damage_omitted = count(damage.len().saturating_sub(parts.listed()));
+    damage.truncate(parts.listed());
+    coverage.damage = damage;
+    coverage.notes =
+        parts.inventory.notes.iter().map(|note| Note::about(note.file.clone(), note.detail.clone())).collect();
+    coverage
+}
+
+fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
+    let mut topics = Vec::with_capacity(parts.topics.all.len());
+    for (at, (topic, plan)) in parts.topics.all.iter().zip(parts.plans).enumerate() {
+        let counts = parts.key_counts.get(at).copied().unwrap_or_default();
+        let mut report = TopicReport {
+            topic: topic.name.clone(),
+            topic_id: topic.id.clone(),
+            internal: plan.internal,
+            identity: (parts.options.records == Records::Read).then(|| identity(plan)),
+            ..TopicReport::default()
+        };
+        let (mut uncommitted, mut committed) = (0, 0);
+        for &partition in &topic.partitions {
+            let (Some(dir), Some(outcome)) =
+                (parts.inventory.partitions.get(partition), parts.outcomes.get(partition))
+            else {
+                continue;
+            };
+            report.partitions.push(partition_report(parts, partition, dir, outcome));
+            if parts.leads(partition) {
+                uncommitted += outcome.readable.uncommitted;
+                committed += outcome.readable.committed;
+            }
+        }
+        let keyed = parts.options.records == Records::Read;
+        report.visibility = Visibility {
+            read_uncommitted: visible(uncommitted, counts.uncommitted, keyed),
+            read_committed: visible(committed, counts.committed, keyed),
+        };
+        let surplus = parts
+            .relations
+            .groups
+            .iter()
+            .filter(|group| usize::try_from(group.topic) == Ok(at))
+            .map(|group| count(group.copies.len().saturating_sub(1)))
+            .sum::<u64>();
+        let repeats = counts.uncommitted.keyed_records.saturating_sub(counts.uncommitted.distinct_keys);
+        report.updates = Updates { keys: counts.keys_with_updates, records: repeats.saturating_sub(surplus) };
+        topics.push(report);
+    }
+    topics
+}
+
+fn visible(records: u64, seen: super::groups::Seen, keyed: bool) -> VisibleRecords {
+    VisibleRecords {
+        records,
+        distinct_keys: keyed.then_some(seen.distinct_keys),
+        repeated_key_records: keyed.then_some(seen.keyed_records.saturating_sub(seen.distinct_keys)),
+    }
+}
+
+fn identity(plan: &TopicPlan) -> Identity {
+    Identity {
+        key: plan.identity.name(),
+        chosen: if plan.chosen_by_user { Chosen::User } else { Chosen::Auto },
+        why: plan.why.clone(),
+        volatile: plan.mask.names(),
+        suggestions: Vec::new(),
+    }
+}
+
+fn partition_report(parts: &Parts<'_>, at: usize, dir: &PartitionDir, outcome: &PartitionOutcome) -> PartitionReport {
+    let facts = &outcome.facts;
+    let leader = parts.leaders.get(at).filter(|&&leader| leader != at);
+    let epochs = if dir.leader_epochs.is_empty() {
+        facts.leader_epochs.clone()
+    } else {
+        dir.leader_epochs.iter().map(|line| (line.epoch, line.start_offset)).collect()
+    };
+    PartitionReport {
+        partition: dir.partition,
+        directory: dir.display.clone(),
+        broker_id: dir.broker_id,
+        replica_of: leader.and_then(|&leader| Some(parts.inventory.partitions.get(leader)?.display.clone())),
+        log_start_offset: parts.contexts.get(at).map_or(0, |context| context.log_start_offset.0),
+        log_end_offset: facts.log_end_offset.0,
+        high_watermark: dir.high_watermark.map(|offset| offset.0),
+        cleaned_up_to: dir.first_dirty_offset.map(|offset| offset.0),
+        batches: facts.batches,
+        records: facts.records,
+        bytes: dir.bytes,
+        timestamp_type: outcome.timestamp_type.map(|kind| kind.name().to_owned()),
+        window: Window::new(facts.first_timestamp, facts.last_timestamp),
+        leader_epochs: epochs
+            .into_iter()
+            .map(|(epoch, start)| LeaderEpochStart { epoch: epoch.0, start_offset: start.0 })
+            .collect(),
+        protection: protection(facts, parts.listed()),
+    }
+}
+
+fn protection(facts: &PartitionFacts, listed: usize) -> ProtectionReport {
+    let protection = &facts.protection;
+    let stretches: Vec<Stretch> = protection.stretches.iter().take(listed).map(|s| reported(s)).collect();
+    ProtectionReport {
+        idempotent_records: protection.idempotent_records,
+        transactional_records: protection.transactional_records,
+        unprotected_records: protection.unprotected_records,
+        legacy_records: protection.legacy_records,
+        stretches_omitted: protection.stretches_omitted + count(protection.stretches.len().saturating_sub(listed)),
+        stretches,
+    }
+}
+
+/// Producers by id, with what each session wrote to each partition.
+fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
+    let mut by_id: BTreeMap<i64, ProducerReport> = BTreeMap::new();
+    for (_, session) in parts.sessions.iter() {
+        let producer = by_id.entry(session.producer_id.0).or_insert_with(|| ProducerReport {
+            producer_id: session.producer_id.0,
+            ..ProducerReport::default()
+        });
+        for span in &session.spans {
+            let dir = parts.led.get(span.partition).and_then(|&at| parts.inventory.partitions.get(at));
+            let Some(dir) = dir else { continue };
+            if dir.internal {
+                continue;
+            }
+            let epochs: Vec<EpochReport> = span
+                .epochs
+                .iter()
+                .map(|epoch| EpochReport {
+                    producer_epoch: epoch.producer_epoch.map(|epoch| epoch.0),
+                    first_offset: epoch.first_offset.0,
+                    last_offset: epoch.last_offset.0,
+                    first_sequence: epoch.first_sequence.map(crate::units::Sequence::get),
+                    last_sequence: epoch.last_sequence.map(crate::units::Sequence::get),
+                    batches: epoch.batches,
+                    records: epoch.records,
+                })
+                .collect();
+            producer.sessions.push(SessionReport {
+                session: session.name(),
+                topic: dir.topic.clone(),
+                partition: dir.partition,
+                transactional: session.transactional,
+                first_offset: span.first_offset.0,
+                last_offset: span.last_offset.0,
+                batches: epochs.iter().map(|epoch| epoch.batches).sum(),
+                records: epochs.iter().map(|epoch| epoch.records).sum(),
+                window: Window::new(span.first_timestamp, span.last_timestamp),
+                epochs_omitted: count(epochs.len().saturating_sub(parts.listed())),
+                epochs: epochs.into_iter().take(parts.listed()).collect(),
+            });
+        }
+    }
+    let mut producers: Vec<ProducerReport> = by_id.into_values().filter(|p| !p.sessions.is_empty()).collect();
+    for producer in &mut producers {
+        producer.sessions_omitted = count(producer.sessions.len().saturating_sub(parts.listed()));
+        producer.sessions.truncate(parts.listed());
+    }
+    let omitted = count(producers.len().saturating_sub(parts.listed()));
+    producers.truncate(parts.listed());
+    (producers, omitted)
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,201 @@
+//! Reads segments once, front to back, in pieces that workers can take apart side by side.
+//!
+//! A piece holds whole batches, as far as their lengths can be believed; where they cannot, the
+//! piece says so, and the rest of the segment is scanned in one go by the fold. Nothing is checked
+//! here.
+
+use crate::format::ByteSource;
+use crate::input::{self, ReadMode, SegmentSource};
+use std::io;
+use std::path::PathBuf;
+
+/// Bytes in a piece, unless one batch is larger: enough work for a worker to be worth handing
+/// over, little enough that the pieces under way do not count.
+const PIECE: usize = 1 << 20;
+/// `baseOffset` and `batchLength`: what tells where a batch ends.
+const OVERHEAD: usize = 12;
+/// The smallest message of format 0 behind the overhead.
+const SMALLEST: i32 = 14;
+
+/// One segment to be read.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    /// Index of the partition directory in the run.
+    pub(super) partition: usize,
+    /// Index of the segment in its partition; `None` for a partition without segments.
+    pub(super) segment: Option<usize>,
+    /// The file.
+    pub(super) path: PathBuf,
+    /// Bytes that it had when it was found.
+    pub(super) len: u64,
+}
+
+/// Whole batches of one segment.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    /// Its place in the order of the run.
+    pub(super) number: u64,
+    pub(super) partition: usize,
+    pub(super) segment: Option<usize>,
+    /// Where it begins in the segment.
+    pub(super) position: u64,
+    pub(super) bytes: Vec<u8>,
+    /// Whether the segment ends behind it.
+    pub(super) ends_segment: bool,
+    /// What kept the reader from cutting on; the rest of the segment is not in any chunk.
+    pub(super) stopped: Option<Stop>,
+}
+
+/// Why a segment could not be cut to its end.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The bytes behind the chunk begin with no believable length.
+    Uncut,
+    /// The file could not be read.
+    Unreadable(io::Error),
+}
+
+/// Reads all segments of the run in their order.
+#[derive(Debug)]
+pub(super) struct ChunkReader {
+    tasks: std::vec::IntoIter<Task>,
+    mode: ReadMode,
+    open: Option<Open>,
+    next_number: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    task: Task,
+    source: SegmentSource,
+    position: u64,
+}
+
+impl ChunkReader {
+    pub(super) fn new(tasks: Vec<Task>, mode: ReadMode) -> Self {
+        Self { tasks: tasks.into_iter(), mode, open: None, next_number: 0 }
+    }
+
+    /// The next piece; `None` at the end of the last segment. A partition without segments, and a
+    /// segment without bytes, have one empty piece, so that the fold sees them.
+    pub(super) fn next_chunk(&mut self) -> Option<Chunk> {
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => match self.open_next()? {
+                Ok(open) => open,
+                Err(chunk) => return Some(*chunk),
+            },
+        };
+        let cut = cut(&mut open.source, open.position);
+        let (bytes, stopped) = match cut {
+            Ok((bytes, true)) => (bytes, None),
+            Ok((bytes, false)) => (bytes, Some(Stop::Uncut)),
+            Err(error) => (Vec::new(), Some(Stop::Unreadable(error))),
+        };
+        let position = open.position;
+        open.position = position.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        let ends_segment = stopped.is_some() || open.position >= open.source.len();
+        let chunk = self.chunk(&open.task, position, bytes, ends_segment, stopped);
+        if !ends_segment {
+            self.open = Some(open);
+        }
+        Some(chunk)
+    }
+
+    fn open_next(&mut self) -> Option<Result<Open, Box<Chunk>>> {
+        let task = self.tasks.next()?;
+        if task.segment.is_none() {
+            return Some(Err(Box::new(self.chunk(&task, 0, Vec::new(), true, None))));
+        }
+        match input::open_segment(&task.path, self.mode, task.len) {
+            Ok(source) => Some(Ok(Open { task, source, position: 0 })),
+            Err(error) => {
+                let stopped = Some(Stop::Unreadable(error));
+                Some(Err(Box::new(self.chunk(&task, 0, Vec::new(), true, stopped))))
+            }
+        }
+    }
+
+    fn chunk(&mut self, task: &Task, position: u64, bytes: Vec<u8>, ends_segment: bool, stopped: Option<Stop>) -> Chunk {
+        let number = self.next_number;
+        self.next_number += 1;
+        let (partition, segment) = (task.partition, task.segment);
+        Chunk { number, partition, segment, position, bytes, ends_segment, stopped }
+    }
+}
+
+/// Whole batches from `position` on; `false` when what follows them cannot be cut.
+fn cut(source: &mut SegmentSource, position: u64) -> io::Result<(Vec<u8>, bool)> {
+    let left = source.len().saturating_sub(position);
+    let mut wanted = PIECE;
+    loop {
+        let window = source.window(position, wanted)?;
+        let window = window.get(..wanted).unwrap_or(window);
+        let (whole, next) = whole_batches(window, left);
+        match next {
+            // The first batch alone is larger than the piece.
+            Next::Needs(size) if whole == 0 && size > window.len() => wanted = size,
+            Next::Needs(_) | Next::End => return Ok((window.get(..whole).unwrap_or_default().to_vec(), true)),
+            Next::Unbelievable => return Ok((window.get(..whole).unwrap_or_default().to_vec(), false)),
+        }
+    }
+}
+
+enum Next {
+    /// The window ends with the last byte of a batch, and so does the file.
+    End,
+    /// The next batch is this large and not whole in the window.
+    Needs(usize),
+    /// What follows has no believable length.
+    Unbelievable,
+}
+
+/// How many bytes of `window` are whole batches, and what follows; `left` are in the file.
+fn whole_batches(window: &[u8], left: u64) -> (usize, Next) {
+    let mut at = 0;
+    loop {
+        let rest = window.get(at..).unwrap_or_default();
+        let left = left.saturating_sub(u64::try_from(at).unwrap_or(u64::MAX));
+        if left == 0 {
+            return (at, Next::End);
+        }
+        let Some(overhead) = rest.first_chunk::<OVERHEAD>() else {
+            let in_file = left >= u64::try_from(OVERHEAD).unwrap_or(0);
+            return (at, if in_file { Next::Needs(OVERHEAD) } else { Next::Unbelievable });
+        };
+        let [_, _, _, _, _, _, _, _, a, b, c, d] = *overhead;
+        let length = i32::from_be_bytes([a, b, c, d]);
+        let size = usize::try_from(length).unwrap_or(0).saturating_add(OVERHEAD);
+        if length < SMALLEST || u64::try_from(size).unwrap_or(u64::MAX) > left {
+            return (at, Next::Unbelievable);
+        }
+        if size > rest.len() {
+            return (at, Next::Needs(size));
+        }
+        at = at.saturating_add(size);
+    }
+}
+
+/// A chunk as a source of bytes: positions are those of the segment.
+#[derive(Debug)]
+pub(super) struct ChunkSource<'c> {
+    position: u64,
+    bytes: &'c [u8],
+}
+
+impl<'c> ChunkSource<'c> {
+    pub(super) fn new(chunk: &'c Chunk) -> Self {
+        Self { position: chunk.position, bytes: &chunk.bytes }
+    }
+}
+
+impl ByteSource for ChunkSource<'_> {
+    fn len(&self) -> u64 {
+        self.position.saturating_add(u64::try_from(self.bytes.len()).unwrap_or(u64::MAX))
+    }
+
+    fn window(&mut self, position: u64, _length: usize) -> io::Result<&[u8]> {
+        let start = position.checked_sub(self.position).and_then(|at| usize::try_from(at).ok());
+        Ok(start.and_then(|start| self.bytes.get(start..)).unwrap_or_default())
+    }
+}

@@ -1,0 +1,234 @@
+//! The second look: reads the records whose digests were seen more than once, and only those.
+
+use super::groups::Wanted;
+use super::pass::{ChunkStart, PartitionOutcome, Subject};
+use crate::candidates::{DigestKey, Fingerprint};
+use crate::finding::{BusinessKey, KeyPart as ReportedPart, Outcome, Visibility};
+use crate::format::{Batch, Decompressor, Record, SegmentItem, TimestampType};
+use crate::input::{self, ReadMode};
+use crate::keys::{Content, Identity, KeySpec, Mask, Part};
+use crate::plan::TopicPlan;
+use crate::relations::{BatchPlace, Candidate, StoredCopy, TimeSource};
+use crate::units::{Offset, ProducerEpoch, ProducerId, Timestamp};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+/// What the second look needs beside the wanted places.
+pub(super) struct SecondLook<'a> {
+    pub(super) subjects: &'a [Subject<'a>],
+    pub(super) outcomes: &'a [PartitionOutcome],
+    /// The plan of each subject's topic.
+    pub(super) plans: Vec<&'a TopicPlan>,
+    pub(super) mode: ReadMode,
+    pub(super) digest_key: DigestKey,
+    /// The index of the session of a producer id and epoch.
+    pub(super) session: &'a (dyn Fn(ProducerId, Option<ProducerEpoch>) -> Option<u32> + Sync),
+}
+
+/// A stretch of a segment in which wanted records are.
+struct Region<'w> {
+    partition: usize,
+    start: ChunkStart,
+    end: Option<u64>,
+    wanted: &'w [Wanted],
+}
+
+/// Reads the wanted records; `wanted` is in order of partition and offset. What is found is in the
+/// same order; what is not found was counted before and is gone now, or could not be read.
+pub(super) fn fetch(look: &SecondLook<'_>, wanted: &[Wanted]) -> Vec<Candidate> {
+    let regions = regions(look, wanted);
+    let found: Vec<Vec<Candidate>> = regions
+        .into_par_iter()
+        .map_init(
+            || (Decompressor::default(), Content::default()),
+            |(decompressor, content), region| walk(look, &region, decompressor, content),
+        )
+        .collect();
+    found.into_iter().flatten().collect()
+}
+
+fn regions<'w>(look: &SecondLook<'_>, wanted: &'w [Wanted]) -> Vec<Region<'w>> {
+    let mut regions = Vec::new();
+    for of_partition in wanted.chunk_by(|a, b| a.partition == b.partition) {
+        let Some(partition) = of_partition.first().and_then(|w| usize::try_from(w.partition).ok()) else { continue };
+        let Some(outcome) = look.outcomes.get(partition) else { continue };
+        let start_of = |offset: Offset| {
+            outcome.starts.partition_point(|start| start.base_offset <= offset).saturating_sub(1)
+        };
+        for wanted in of_partition.chunk_by(|a, b| start_of(a.offset) == start_of(b.offset)) {
+            let Some(at) = wanted.first().map(|w| start_of(w.offset)) else { continue };
+            let Some(&start) = outcome.starts.get(at) else { continue };
+            let next = outcome.starts.get(at + 1).filter(|next| next.segment == start.segment);
+            regions.push(Region { partition, start, end: next.map(|next| next.position.0), wanted });
+        }
+    }
+    regions
+}
+
+fn walk(look: &SecondLook<'_>, region: &Region<'_>, decompressor: &mut Decompressor, content: &mut Content) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    let Some(subject) = look.subjects.get(region.partition) else { return found };
+    let Some(segment) = subject.segments.get(region.start.segment) else { return found };
+    let Ok(source) = input::open_segment(&segment.path, look.mode, segment.len) else { return found };
+    let mut scanner = segment.scanner(source, region.start.position, None);
+    let mut left = region.wanted;
+    while !left.is_empty() && region.end.is_none_or(|end| scanner.position().0 < end) {
+        let batch = match scanner.next_item() {
+            Ok(Some(SegmentItem::Batch(batch))) => batch,
+            Ok(Some(SegmentItem::Suspect(suspect))) => match suspect.in_line() {
+                Some(batch) => batch,
+                None => continue,
+            },
+            Ok(Some(SegmentItem::Damage(_))) => continue,
+            Ok(None) | Err(_) => break,
+        };
+        let inside = left.partition_point(|wanted| wanted.offset <= batch.header.last_offset());
+        let (in_batch, behind) = left.split_at(inside);
+        if !in_batch.is_empty() {
+            read_batch(look, region, &batch, in_batch, decompressor, content, &mut found);
+        }
+        left = behind;
+    }
+    found
+}
+
+fn read_batch(
+    look: &SecondLook<'_>,
+    region: &Region<'_>,
+    batch: &Batch<'_>,
+    wanted: &[Wanted],
+    decompressor: &mut Decompressor,
+    content: &mut Content,
+    found: &mut Vec<Candidate>,
+) {
+    let (Some(outcome), Some(plan)) = (look.outcomes.get(region.partition), look.plans.get(region.partition)) else {
+        return;
+    };
+    let first = found.len();
+    let (mut records, mut base_offset) = (0u32, None::<Offset>);
+    // The records of the batch with their client times: equal for the copies of one wire batch,
+    // whatever the broker did to times and compression.
+    let mut read = Ok(());
+    let record_set = look.digest_key.of(RECORD_SET, |write| {
+        read = batch.for_each_record(decompressor, |record| {
+            records += 1;
+            let base = *base_offset.get_or_insert(record.offset);
+            write(&record.offset.0.wrapping_sub(base.0).to_le_bytes());
+            write(&record.client_timestamp.to_le_bytes());
+            write(content.bytes(record, &Mask::default()));
+            if let Ok(at) = wanted.binary_search_by_key(&record.offset, |wanted| wanted.offset)
+                && let Some(wanted) = wanted.get(at)
+            {
+                found.push(candidate(look, region, batch, record, wanted.identity, plan, content, outcome));
+            }
+        });
+    });
+    for candidate in found.iter_mut().skip(first) {
+        candidate.record_set = record_set;
+        candidate.copy.batch.records = records;
+        if batch.header.is_legacy() {
+            candidate.copy.batch.base_offset = base_offset.unwrap_or(batch.header.base_offset);
+        }
+    }
+}
+
+/// Keeps the digests of record sets apart from those of contents.
+const RECORD_SET: u32 = 1;
+const CONTENT: u32 = 2;
+
+#[expect(clippy::too_many_arguments, reason = "each is a different thing, and they are at hand in one place only")]
+fn candidate(
+    look: &SecondLook<'_>,
+    region: &Region<'_>,
+    batch: &Batch<'_>,
+    record: &Record<'_>,
+    identity: Fingerprint,
+    plan: &TopicPlan,
+    content: &mut Content,
+    outcome: &PartitionOutcome,
+) -> Candidate {
+    let header = &batch.header;
+    let protected = header.producer_id.is_protected();
+    let epoch = header.producer_epoch.filter(|_| protected);
+    let visibility = match outcome.facts.withheld_at(record.offset) {
+        Some(Outcome::Aborted) => Visibility::Aborted,
+        Some(Outcome::Open) => Visibility::Open,
+        Some(Outcome::Committed) | None if header.is_transactional() => Visibility::Committed,
+        Some(Outcome::Committed) | None => Visibility::NonTransactional,
+    };
+    let copy = StoredCopy {
+        partition: u32::try_from(region.partition).unwrap_or(u32::MAX),
+        offset: record.offset,
+        timestamp: Timestamp::from_disk(record.timestamp).map(|t| t.0),
+        client_timestamp: Timestamp::from_disk(record.client_timestamp).map(|t| t.0),
+        timestamp_type: match header.timestamp_type() {
+            TimestampType::None => TimeSource::NoTimestampType,
+            TimestampType::CreateTime => TimeSource::CreateTime,
+            TimestampType::LogAppendTime => TimeSource::LogAppendTime,
+        },
+        producer_id: header.producer_id,
+        producer_epoch: epoch,
+        sequence: record.sequence.filter(|_| protected),
+        session: if protected { (look.session)(header.producer_id, epoch) } else { None },
+        partition_leader_epoch: header.partition_leader_epoch,
+        visibility,
+        batch: BatchPlace {
+            segment: u32::try_from(region.start.segment).unwrap_or(u32::MAX),
+            position: batch.position,
+            base_offset: header.base_offset,
+            last_offset: header.last_offset(),
+            base_sequence: header.base_sequence.filter(|_| protected),
+            records: 0,
+            crc: header.crc,
+        },
+    };
+    Candidate {
+        identity,
+        content: look.digest_key.content(CONTENT, content, &plan.mask, record),
+        exact_content: look.digest_key.content(CONTENT, content, &Mask::default(), record),
+        record_set: Fingerprint(0),
+        business_key: business_key(plan, content, record),
+        copy,
+    }
+}
+
+/// The identity in the form that the report may show.
+fn business_key(plan: &TopicPlan, content: &mut Content, record: &Record<'_>) -> BusinessKey {
+    match &plan.identity {
+        Identity::Content => {
+            let digest = xxhash_rust::xxh3::xxh3_128(content.bytes(record, &plan.mask));
+            BusinessKey::Digest { digest: format!("{digest:032x}") }
+        }
+        Identity::Key(spec) => shown_key(spec, record),
+    }
+}
+
+fn shown_key(spec: &KeySpec, record: &Record<'_>) -> BusinessKey {
+    if let [part] = spec.parts() {
+        return match part.extract(record) {
+            Part::Bytes { bytes, .. } => match printable(&bytes) {
+                Some(text) => BusinessKey::Text { text },
+                None => BusinessKey::Base64 { base64: BASE64_STANDARD.encode(&bytes) },
+            },
+            Part::Absent | Part::Undecodable => BusinessKey::Text { text: String::new() },
+        };
+    }
+    let parts = spec.parts().iter().map(|part| {
+        let mut shown = ReportedPart { key: part.to_string(), text: None, base64: None, null: None, keyed_hash: None };
+        match part.extract(record) {
+            Part::Bytes { bytes, .. } => match printable(&bytes) {
+                Some(text) => shown.text = Some(text),
+                None => shown.base64 = Some(BASE64_STANDARD.encode(&bytes)),
+            },
+            Part::Absent | Part::Undecodable => shown.null = Some(true),
+        }
+        shown
+    });
+    BusinessKey::Parts { parts: parts.collect() }
+}
+
+fn printable(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    (!text.chars().any(char::is_control)).then(|| text.to_owned())
+}

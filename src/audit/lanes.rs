@@ -1,0 +1,164 @@
+//! Takes one batch apart for both lanes: its header for the batch lane, its records for the record
+//! lane.
+
+use crate::plan::TopicPlan;
+use crate::candidates::{DigestKey, Row};
+use crate::facts::BatchFact;
+use crate::format::control::ControlRecord;
+use crate::format::{Batch, Damage, DamageKind, Decompressor, RecordsError};
+use crate::keys::{Content, Keyed};
+use crate::units::Offset;
+
+/// What is to be done with the records of a partition.
+#[derive(Clone, Debug)]
+pub(super) enum RecordLane<'p> {
+    /// Digests of all records from the log start on.
+    Digest {
+        /// How the topic's events are identified.
+        plan: &'p TopicPlan,
+        /// Where the readable log begins.
+        log_start: Offset,
+        /// The partition's index in the rows.
+        partition: u32,
+    },
+    /// Nothing: a replica that does not lead, or only headers were asked for.
+    Skip,
+}
+
+/// Records by what became of their keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RecordCounts {
+    /// They have an identity.
+    pub(super) keyed: u64,
+    /// The field is not there, or null.
+    pub(super) without_key: u64,
+    /// The field's bytes cannot be decoded, or the batch's records cannot be read.
+    pub(super) undecoded: u64,
+}
+
+impl RecordCounts {
+    pub(super) fn add(&mut self, other: Self) {
+        self.keyed += other.keyed;
+        self.without_key += other.without_key;
+        self.undecoded += other.undecoded;
+    }
+
+    /// All of them.
+    pub(super) fn total(self) -> u64 {
+        self.keyed + self.without_key + self.undecoded
+    }
+}
+
+/// The tools of one worker.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    digest_key: DigestKey,
+    decompressor: Decompressor,
+    content: Content,
+}
+
+/// What the lanes make of a stretch of batches.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) facts: Vec<BatchFact>,
+    /// For each batch its records at or above the log start.
+    pub(super) readable: Vec<u64>,
+    pub(super) rows: Vec<Row>,
+    pub(super) counts: RecordCounts,
+    /// Batches with the right checksum whose records cannot be read.
+    pub(super) damage: Vec<Damage>,
+}
+
+impl Lanes {
+    pub(super) fn new(digest_key: DigestKey) -> Self {
+        Self { digest_key, decompressor: Decompressor::default(), content: Content::default() }
+    }
+
+    /// Adds what `batch` holds.
+    pub(super) fn take(&mut self, batch: &Batch<'_>, segment: usize, lane: &RecordLane<'_>, into: &mut Gathered) {
+        let mut header = batch.header.clone();
+        let mut control = None;
+        let mut read = Ok(());
+        let mut before = RecordCounts::default();
+        std::mem::swap(&mut before, &mut into.counts);
+        if header.is_control() {
+            read = batch.for_each_record(&mut self.decompressor, |record| {
+                control = control.or_else(|| ControlRecord::read(record).ok());
+            });
+        } else if let RecordLane::Digest { plan, log_start, partition } = *lane {
+            let Self { digest_key, decompressor, content } = self;
+            let Gathered { rows, counts, .. } = into;
+            let (mut first, mut last, mut count) = (None, None, 0u32);
+            read = batch.for_each_record(decompressor, |record| {
+                first.get_or_insert(record.offset);
+                last = Some(record.offset);
+                count += 1;
+                if record.offset < log_start {
+                    return;
+                }
+                let (keyed, identity) = digest_key.identity(&plan.identity, content, &plan.mask, record);
+                match keyed {
+                    Keyed::Yes => {
+                        counts.keyed += 1;
+                        let selector = digest_key.selector(content, &plan.mask, record);
+                        rows.push(Row { identity, partition, selector, offset: record.offset });
+                    }
+                    Keyed::Without => counts.without_key += 1,
+                    Keyed::Undecoded => counts.undecoded += 1,
+                }
+            });
+            complete_wrapper(&mut header, first, last, count);
+        } else if header.records_count.is_none() {
+            let (mut first, mut last, mut count) = (None, None, 0u32);
+            read = batch.for_each_record(&mut self.decompressor, |record| {
+                first.get_or_insert(record.offset);
+                last = Some(record.offset);
+                count += 1;
+            });
+            complete_wrapper(&mut header, first, last, count);
+        }
+        if let Err(error) = read {
+            let told = into.counts.total();
+            let all = u64::from(header.records_count.unwrap_or(0));
+            if matches!(lane, RecordLane::Digest { .. }) && !header.is_control() {
+                into.counts.undecoded += all.saturating_sub(told);
+            }
+            into.damage.push(unreadable_records(batch, &error));
+        }
+        let readable = match *lane {
+            RecordLane::Digest { .. } => into.counts.total(),
+            RecordLane::Skip => u64::from(header.records_count.unwrap_or(0)),
+        };
+        into.readable.push(readable);
+        into.counts.add(before);
+        into.facts.push(BatchFact { header, segment, position: batch.position, control });
+    }
+}
+
+/// A compressed wrapper of format 0 or 1 tells its first offset and its count only inside.
+fn complete_wrapper(header: &mut crate::format::BatchHeader, first: Option<Offset>, last: Option<Offset>, count: u32) {
+    if header.records_count.is_some() {
+        return;
+    }
+    header.records_count = Some(count);
+    if let (Some(first), Some(last)) = (first, last) {
+        header.base_offset = first;
+        header.last_offset_delta = i32::try_from(last.0.saturating_sub(first.0)).unwrap_or(i32::MAX);
+    }
+}
+
+fn unreadable_records(batch: &Batch<'_>, error: &RecordsError) -> Damage {
+    let kind = match error {
+        RecordsError::Compression(_) | RecordsError::UnknownCodec(_) => DamageKind::BadCompression,
+        RecordsError::Format(_) => DamageKind::BadRecord,
+    };
+    Damage {
+        position: batch.position,
+        length: u64::try_from(batch.bytes.len()).unwrap_or(u64::MAX),
+        kind,
+        expected: false,
+        detail: format!("checksum is right, records cannot be read: {error}"),
+        first_offset: Some(batch.header.base_offset),
+        last_offset: Some(batch.header.last_offset()),
+    }
+}

@@ -1,0 +1,266 @@
+//! The order of work of an audit, and all of its threads.
+//!
+//! ```text
+//!  discover ─► replicas ─► sample, plan ─► one pass over all segments ─► group digests
+//!      ─► second look at what may be equal ─► relations ─► judgement ─► report
+//! ```
+//!
+//! Each file is read once; only batches with records that may be copies are read again.
+
+mod assemble;
+mod chunks;
+mod copies;
+mod groups;
+mod lanes;
+mod pass;
+mod replicas;
+mod samples;
+
+use crate::candidates::{DigestKey, RowStore};
+use crate::error::AuditError;
+use crate::facts::{self, PartitionContext, Sessions};
+use crate::finding::Finding;
+use crate::input::{self, DiscoverOptions, Inventory, Leftovers, PartitionDir, ReadMode};
+use crate::judgement::{self, duplicates::Examples};
+use crate::plan::{ContentRules, KeyChoice, TopicPlan};
+use crate::relations::{self, Relations};
+use crate::report::model::{Invocation, Report};
+use groups::PartitionView;
+use lanes::RecordLane;
+use pass::{PartitionOutcome, Subject, SubjectSegment};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// What is to be audited, and how.
+#[derive(Clone, Debug)]
+pub struct AuditOptions {
+    /// What the user named.
+    pub paths: Vec<PathBuf>,
+    /// How events are identified.
+    pub key: KeyChoice,
+    /// What does not count as content.
+    pub rules: ContentRules,
+    /// Whether the records themselves are looked at.
+    pub records: Records,
+    /// How files are read.
+    pub mode: ReadMode,
+    /// What to do with data that no broker would serve.
+    pub leftovers: Leftovers,
+    /// Threads that read and digest.
+    pub threads: usize,
+    /// How many examples a list in the report carries.
+    pub examples: Examples,
+    /// `producer.id.expiration.ms`, where the user tells it.
+    pub expiration_ms: Option<i64>,
+    /// The time that stands for now; the newest time of the evidence where it is not given.
+    pub as_of: Option<i64>,
+    /// What the report says of the call.
+    pub invocation: Invocation,
+}
+
+/// Whether the records themselves are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// Digests of all of them, bytes of those that may be equal.
+    Read,
+    /// The batch lane alone: producers, sequences, gaps, protection, transactions.
+    HeadersOnly,
+}
+
+/// The result of an audit.
+#[derive(Debug)]
+pub struct Audit {
+    /// What is to be printed.
+    pub report: Report,
+    /// What the duplicate findings rest on.
+    pub relations: Relations,
+}
+
+/// Audits what `options` names.
+///
+/// # Errors
+/// [`AuditError`] when the run cannot start: no such path, nothing that a broker wrote. What cannot
+/// be read on the way is in the coverage of the report.
+pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
+    let threads = options.threads.max(1);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| AuditError::Usage(format!("cannot start {threads} threads: {error}")))?;
+    pool.install(|| run_in_pool(options, threads))
+}
+
+fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditError> {
+    let inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
+    let leaders = replicas::leaders(&inventory, options.mode);
+    let topics = Topics::of(&inventory);
+    let plans: Vec<TopicPlan> = samples::take(&inventory, &leaders, &topics, options)
+        .iter()
+        .zip(&topics.all)
+        .map(|(sample, topic)| crate::plan::decide(&topic.name, &options.key, &options.rules, sample))
+        .collect();
+    let subjects: Vec<Subject<'_>> = inventory
+        .partitions
+        .iter()
+        .enumerate()
+        .map(|(at, dir)| subject(&inventory, at, dir, leaders[at] == at, &plans[topics.of_partition(at)], options))
+        .collect();
+    let digest_key = DigestKey::random();
+    let rows = RowStore::default();
+    let outcomes = pass::read_all(&subjects, options.mode, threads, digest_key, &rows);
+
+    let contexts: Vec<&PartitionContext> = subjects.iter().map(|subject| &subject.context).collect();
+    let facts: Vec<_> = contexts.iter().copied().zip(outcomes.iter().map(|outcome| &outcome.facts)).collect();
+    let led: Vec<usize> = leaders.iter().enumerate().filter(|(at, leader)| at == *leader).map(|(at, _)| at).collect();
+    let judged: Vec<_> = led.iter().filter_map(|&at| facts.get(at).copied()).collect();
+    let sessions = Sessions::build(&judged);
+    let views: Vec<PartitionView<'_>> = outcomes
+        .iter()
+        .enumerate()
+        .map(|(at, outcome)| {
+            let topic = topics.of_partition(at);
+            PartitionView { topic, judged: !plans[topic].internal, facts: &outcome.facts }
+        })
+        .collect();
+    let (key_counts, wanted) = groups::group(rows, &views, topics.all.len());
+    let look = copies::SecondLook {
+        subjects: &subjects,
+        outcomes: &outcomes,
+        plans: (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect(),
+        mode: options.mode,
+        digest_key,
+        session: &|id, epoch| sessions.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok()),
+    };
+    let candidates = copies::fetch(&look, &wanted);
+    let mut relations = assemble::relations_base(&inventory, &topics, &plans, &outcomes, &sessions, &led);
+    relations.groups = relations::group(&relations.partitions, candidates);
+
+    let as_of = options.as_of.or_else(|| newest_time(&outcomes));
+    let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
+    findings.extend(judgement::single_facts(&judged, &sessions, as_of));
+    let parts = assemble::Parts {
+        options,
+        inventory: &inventory,
+        leaders: &leaders,
+        led: &led,
+        topics: &topics,
+        plans: &plans,
+        outcomes: &outcomes,
+        contexts: &contexts,
+        sessions: &sessions,
+        key_counts: &key_counts,
+        relations: &relations,
+        as_of,
+    };
+    let report = assemble::report(&parts, findings);
+    Ok(Audit { report, relations })
+}
+
+/// The topics of the run, and to which of them each partition directory belongs.
+#[derive(Debug)]
+struct Topics {
+    all: Vec<Topic>,
+    of_partition: Vec<usize>,
+}
+
+/// Directories of one name and one topic id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Topic {
+    name: String,
+    id: Option<String>,
+    /// Its directories, by index in the inventory.
+    partitions: Vec<usize>,
+}
+
+impl Topics {
+    /// The topics in the order of their names. Two topic ids under one name are two topics; a
+    /// directory without an id belongs to the topic of that name when there is only one.
+    fn of(inventory: &Inventory) -> Self {
+        let mut ids: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for dir in &inventory.partitions {
+            ids.entry(&dir.topic).or_default().extend(dir.topic_id.as_deref());
+        }
+        let mut by_name: BTreeMap<(&str, Option<&str>), Vec<usize>> = BTreeMap::new();
+        for (at, dir) in inventory.partitions.iter().enumerate() {
+            let known = ids.get(dir.topic.as_str());
+            let only = known.filter(|known| known.len() == 1).and_then(|known| known.first().copied());
+            by_name.entry((&dir.topic, dir.topic_id.as_deref().or(only))).or_default().push(at);
+        }
+        let mut of_partition = vec![0; inventory.partitions.len()];
+        let mut all = Vec::with_capacity(by_name.len());
+        for ((name, id), partitions) in by_name {
+            for &at in &partitions {
+                if let Some(topic) = of_partition.get_mut(at) {
+                    *topic = all.len();
+                }
+            }
+            all.push(Topic { name: name.to_owned(), id: id.map(str::to_owned), partitions });
+        }
+        Self { all, of_partition }
+    }
+
+    fn of_partition(&self, partition: usize) -> usize {
+        self.of_partition.get(partition).copied().unwrap_or(0)
+    }
+}
+
+fn subject<'p>(
+    inventory: &Inventory,
+    at: usize,
+    dir: &PartitionDir,
+    leads: bool,
+    plan: &'p TopicPlan,
+    options: &AuditOptions,
+) -> Subject<'p> {
+    let log_dir = inventory.log_dir(dir);
+    let mut segments: Vec<SubjectSegment> = dir
+        .segments
+        .iter()
+        .map(|segment| SubjectSegment {
+            path: segment.path.clone(),
+            base: segment.base,
+            next_base: None,
+            len: segment.len,
+            tail: log_dir.map_or(crate::format::segment::TailExpectation::MayBeTorn, |log_dir| {
+                dir.tail_expectation(segment, log_dir)
+            }),
+        })
+        .collect();
+    let bases: Vec<_> = dir.segments.iter().map(|segment| segment.base).collect();
+    for (at, segment) in segments.iter_mut().enumerate() {
+        segment.next_base = bases.get(at + 1).copied();
+    }
+    let snapshots = dir.snapshots.iter().map(|file| facts_snapshot(file)).collect();
+    let context = PartitionContext {
+        topic: dir.topic.clone(),
+        partition: dir.partition,
+        internal: dir.internal,
+        log_start_offset: dir.log_start_offset,
+        log_start_source: dir.log_start_source,
+        high_watermark: dir.high_watermark,
+        cleaned_up_to: dir.first_dirty_offset,
+        leader_epochs: dir.leader_epochs.iter().map(|line| (line.epoch, line.start_offset)).collect(),
+        snapshots,
+        clean_shutdown: log_dir.and_then(|log_dir| log_dir.clean_shutdown),
+        segment_bases: bases,
+        compacted: None,
+        expiration_ms: options.expiration_ms,
+    };
+    let digests = leads && options.records == Records::Read;
+    let lane = match (digests, u32::try_from(at)) {
+        (true, Ok(partition)) => RecordLane::Digest { plan, log_start: dir.log_start_offset, partition },
+        _ => RecordLane::Skip,
+    };
+    Subject { context, lane, segments }
+}
+
+fn newest_time(outcomes: &[PartitionOutcome]) -> Option<i64> {
+    outcomes.iter().filter_map(|outcome| outcome.facts.last_timestamp).max()
+}
+
+fn facts_snapshot(file: &input::SideFile) -> facts::Snapshot {
+    let entries = std::fs::read(&file.path)
+        .map_err(|error| error.to_string())
+        .and_then(|bytes| crate::format::producer_snapshot::read(&bytes).map_err(|error| error.to_string()));
+    facts::Snapshot { file: file.file_name.clone(), offset: file.number, entries }
+}

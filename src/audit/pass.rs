@@ -1,0 +1,436 @@
+//! Reads everything once: workers take chunks apart side by side, and what they find is folded in
+//! the order of the files, so that nothing depends on which worker was first.
+//!
+//! A window bounds how far the workers may run ahead of the fold. Where bytes are not what a healthy
+//! segment holds, the fold scans the segment itself from there, in one go and with all the context
+//! that telling damage from data needs.
+
+use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
+use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
+use crate::candidates::{DigestKey, RowSink, RowStore};
+use crate::facts::{Ledger, PartitionContext, PartitionFacts, Readable, ReadableRecords};
+use crate::format::segment::TailExpectation;
+use crate::format::{ByteSource, Damage, DamageKind, SegmentItem, SegmentScanner, TimestampType};
+use crate::input::{self, ReadMode};
+use crate::units::{FilePosition, Offset};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Chunks that may be under way or wait for their turn, for each thread.
+const AHEAD: u64 = 4;
+/// Batches that a scan in one go gathers before it hands them on.
+const GATHER: usize = 1024;
+
+/// One partition directory to be read.
+#[derive(Debug)]
+pub(super) struct Subject<'p> {
+    /// What lies beside its log.
+    pub(super) context: PartitionContext,
+    /// What is to be done with its records.
+    pub(super) lane: RecordLane<'p>,
+    /// Its segments in order.
+    pub(super) segments: Vec<SubjectSegment>,
+}
+
+/// One segment to be read.
+#[derive(Clone, Debug)]
+pub(super) struct SubjectSegment {
+    pub(super) path: PathBuf,
+    pub(super) base: Offset,
+    /// Where the next segment begins.
+    pub(super) next_base: Option<Offset>,
+    pub(super) len: u64,
+    pub(super) tail: TailExpectation,
+}
+
+impl SubjectSegment {
+    /// Walks over it from `position` on.
+    pub(super) fn scanner<S: ByteSource>(
+        &self,
+        source: S,
+        position: FilePosition,
+        next_offset: Option<Offset>,
+    ) -> SegmentScanner<S> {
+        let scanner = SegmentScanner::new(source, self.base, self.tail).starting_at(position, next_offset);
+        match self.next_base {
+            Some(next) => scanner.before(next),
+            None => scanner,
+        }
+    }
+}
+
+/// What one partition directory holds.
+#[derive(Debug, Default)]
+pub(super) struct PartitionOutcome {
+    pub(super) facts: PartitionFacts,
+    pub(super) readable: Readable,
+    /// Damage with the index of its segment.
+    pub(super) damage: Vec<(usize, Damage)>,
+    /// Batches whose offsets step back or repeat others.
+    pub(super) reused: Vec<(usize, Damage)>,
+    pub(super) counts: RecordCounts,
+    /// Where chunks begin: from there a single batch is found again.
+    pub(super) starts: Vec<ChunkStart>,
+    /// Bytes that were read as batches.
+    pub(super) bytes_read: u64,
+    /// Of the last data batch.
+    pub(super) timestamp_type: Option<TimestampType>,
+    /// The first record without producer id.
+    pub(super) first_unprotected: Option<Offset>,
+}
+
+/// A place from which the batches of a segment can be walked over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChunkStart {
+    pub(super) segment: usize,
+    pub(super) position: FilePosition,
+    pub(super) base_offset: Offset,
+}
+
+/// Reads all subjects; outcomes are in their order.
+pub(super) fn read_all(
+    subjects: &[Subject<'_>],
+    mode: ReadMode,
+    threads: usize,
+    digest_key: DigestKey,
+    rows: &RowStore,
+) -> Vec<PartitionOutcome> {
+    let shared = Shared {
+        reader: Mutex::new(ChunkReader::new(tasks(subjects), mode)),
+        fold: Mutex::new(Fold::new(subjects, mode, digest_key, rows)),
+        progress: Mutex::new(0),
+        moved: Condvar::new(),
+        window: AHEAD * u64::try_from(threads).unwrap_or(1),
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| work(&shared, subjects, digest_key));
+        }
+        work(&shared, subjects, digest_key);
+    });
+    shared.fold.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
+}
+
+fn tasks(subjects: &[Subject<'_>]) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for (partition, subject) in subjects.iter().enumerate() {
+        if subject.segments.is_empty() {
+            tasks.push(Task { partition, segment: None, path: PathBuf::new(), len: 0 });
+        }
+        for (at, segment) in subject.segments.iter().enumerate() {
+            tasks.push(Task { partition, segment: Some(at), path: segment.path.clone(), len: segment.len });
+        }
+    }
+    tasks
+}
+
+/// What the threads share.
+struct Shared<'s> {
+    reader: Mutex<ChunkReader>,
+    fold: Mutex<Fold<'s>>,
+    /// How many chunks were folded.
+    progress: Mutex<u64>,
+    moved: Condvar,
+    window: u64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn work(shared: &Shared<'_>, subjects: &[Subject<'_>], digest_key: DigestKey) {
+    let mut lanes = Lanes::new(digest_key);
+    loop {
+        let Some(chunk) = lock(&shared.reader).next_chunk() else { return };
+        let mut folded = lock(&shared.progress);
+        while chunk.number >= folded.saturating_add(shared.window) {
+            folded = shared.moved.wait(folded).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(folded);
+        let piece = take_apart(chunk, subjects, &mut lanes);
+        let mut fold = lock(&shared.fold);
+        fold.add(piece);
+        let done = fold.next;
+        drop(fold);
+        *lock(&shared.progress) = done;
+        shared.moved.notify_all();
+    }
+}
+
+/// What a worker made of a chunk.
+struct Piece {
+    number: u64,
+    partition: usize,
+    segment: Option<usize>,
+    position: u64,
+    bytes: u64,
+    ends_segment: bool,
+    /// Whether something in it, or behind it, is not what a healthy segment holds.
+    irregular: bool,
+    unreadable: Option<io::Error>,
+    gathered: Gathered,
+}
+
+impl Piece {
+    fn first_offset(&self) -> Option<Offset> {
+        self.gathered.facts.first().map(|fact| fact.header.base_offset)
+    }
+
+    fn next_offset(&self) -> Option<Offset> {
+        self.gathered.facts.last().map(|fact| fact.header.last_offset().next())
+    }
+}
+
+fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes) -> Piece {
+    let mut gathered = Gathered::default();
+    let mut irregular = chunk.stopped.is_some();
+    let subject = subjects.get(chunk.partition);
+    let segment = chunk.segment.and_then(|at| Some((at, subject?.segments.get(at)?)));
+    if let (Some(subject), Some((at, segment)), false) = (subject, segment, irregular) {
+        let source = ChunkSource::new(&chunk);
+        let mut scanner = segment.scanner(source, FilePosition(chunk.position), None);
+        loop {
+            match scanner.next_item() {
+                Ok(Some(SegmentItem::Batch(batch))) => lanes.take(&batch, at, &subject.lane, &mut gathered),
+                Ok(None) => break,
+                Ok(Some(_)) | Err(_) => {
+                    irregular = true;
+                    gathered = Gathered::default();
+                    break;
+                }
+            }
+        }
+    }
+    Piece {
+        number: chunk.number,
+        partition: chunk.partition,
+        segment: chunk.segment,
+        position: chunk.position,
+        bytes: u64::try_from(chunk.bytes.len()).unwrap_or(u64::MAX),
+        ends_segment: chunk.ends_segment,
+        irregular,
+        unreadable: match chunk.stopped {
+            Some(Stop::Unreadable(error)) => Some(error),
+            Some(Stop::Uncut) | None => None,
+        },
+        gathered,
+    }
+}
+
+/// Folds pieces in the order of the files.
+struct Fold<'s> {
+    subjects: &'s [Subject<'s>],
+    mode: ReadMode,
+    lanes: Lanes,
+    sink: RowSink<'s>,
+    /// Pieces whose turn has not come.
+    waiting: BTreeMap<u64, Piece>,
+    /// The number of the next piece.
+    next: u64,
+    /// A piece of the current segment whose successor has not been seen: a base offset that does not
+    /// fit is only noticed by its neighbours.
+    held: Option<Piece>,
+    current: Option<Current>,
+    done: Vec<PartitionOutcome>,
+}
+
+/// The partition that is being folded.
+struct Current {
+    partition: usize,
+    /// The segment whose rest was scanned in one go: further pieces of it are void.
+    scanned: Option<usize>,
+    next_offset: Option<Offset>,
+    ledger: Ledger,
+    readable: ReadableRecords,
+    outcome: PartitionOutcome,
+}
+
+impl<'s> Fold<'s> {
+    fn new(subjects: &'s [Subject<'s>], mode: ReadMode, digest_key: DigestKey, rows: &'s RowStore) -> Self {
+        Self {
+            subjects,
+            mode,
+            lanes: Lanes::new(digest_key),
+            sink: rows.sink(),
+            waiting: BTreeMap::new(),
+            next: 0,
+            held: None,
+            current: None,
+            done: Vec::with_capacity(subjects.len()),
+        }
+    }
+
+    fn add(&mut self, piece: Piece) {
+        self.waiting.insert(piece.number, piece);
+        while let Some(piece) = self.waiting.remove(&self.next) {
+            self.next += 1;
+            self.fold(piece);
+        }
+    }
+
+    fn finish(mut self) -> Vec<PartitionOutcome> {
+        self.release();
+        self.close();
+        self.done
+    }
+
+    fn fold(&mut self, piece: Piece) {
+        if self.current.as_ref().is_none_or(|current| current.partition != piece.partition) {
+            self.release();
+            self.close();
+            self.open(piece.partition);
+        }
+        let Some(segment) = piece.segment else { return };
+        if self.held.as_ref().is_some_and(|held| held.segment != piece.segment) {
+            self.release();
+        }
+        if self.current.as_ref().is_some_and(|current| current.scanned == piece.segment) {
+            return;
+        }
+        if let Some(held) = self.held.take() {
+            if piece.first_offset() < held.next_offset() && piece.first_offset().is_some() {
+                return self.scan(segment, held.position, None);
+            }
+            self.commit(segment, held);
+        }
+        if piece.irregular {
+            self.scan(segment, piece.position, piece.unreadable);
+        } else if piece.ends_segment {
+            self.commit(segment, piece);
+        } else {
+            self.held = Some(piece);
+        }
+    }
+
+    fn release(&mut self) {
+        if let Some(held) = self.held.take()
+            && let Some(segment) = held.segment
+        {
+            self.commit(segment, held);
+        }
+    }
+
+    fn open(&mut self, partition: usize) {
+        let Some(subject) = self.subjects.get(partition) else { return };
+        self.current = Some(Current {
+            partition,
+            scanned: None,
+            next_offset: None,
+            ledger: Ledger::new(subject.context.clone()),
+            readable: ReadableRecords::default(),
+            outcome: PartitionOutcome::default(),
+        });
+    }
+
+    fn close(&mut self) {
+        if let Some(Current { ledger, readable, mut outcome, .. }) = self.current.take() {
+            outcome.facts = ledger.finish();
+            outcome.readable = readable.finish(&outcome.facts);
+            self.done.push(outcome);
+        }
+    }
+
+    fn commit(&mut self, segment: usize, piece: Piece) {
+        let Some(current) = &mut self.current else { return };
+        current.outcome.bytes_read += piece.bytes;
+        current.take(segment, piece.gathered, &mut self.sink);
+    }
+
+    /// Scans the rest of a segment from `position` in one go.
+    fn scan(&mut self, at: usize, position: u64, unreadable: Option<io::Error>) {
+        let Some(current) = &mut self.current else { return };
+        current.scanned = Some(at);
+        let subjects = self.subjects;
+        let Some(subject) = subjects.get(current.partition) else { return };
+        let Some(segment) = subject.segments.get(at) else { return };
+        if let Some(error) = unreadable {
+            return current.unreadable(at, segment, position, &error);
+        }
+        let source = match input::open_segment(&segment.path, self.mode, segment.len) {
+            Ok(source) => source,
+            Err(error) => return current.unreadable(at, segment, position, &error),
+        };
+        let next_offset = current.next_offset.filter(|_| position > 0);
+        let mut scanner = segment.scanner(source, FilePosition(position), next_offset);
+        let mut gathered = Gathered::default();
+        loop {
+            let reached = scanner.position().0;
+            match scanner.next_item() {
+                Ok(Some(SegmentItem::Batch(batch))) => {
+                    current.outcome.bytes_read += u64::try_from(batch.bytes.len()).unwrap_or(0);
+                    self.lanes.take(&batch, at, &subject.lane, &mut gathered);
+                    if gathered.facts.len() >= GATHER {
+                        current.take(at, std::mem::take(&mut gathered), &mut self.sink);
+                    }
+                }
+                Ok(Some(SegmentItem::Suspect(suspect))) => {
+                    current.take(at, std::mem::take(&mut gathered), &mut self.sink);
+                    let damage = suspect.damage.clone();
+                    match suspect.in_line() {
+                        Some(batch) => {
+                            current.outcome.bytes_read += damage.length;
+                            self.lanes.take(&batch, at, &subject.lane, &mut gathered);
+                        }
+                        None => current.outcome.reused.push((at, damage.clone())),
+                    }
+                    current.outcome.damage.push((at, damage));
+                }
+                Ok(Some(SegmentItem::Damage(damage))) => {
+                    current.take(at, std::mem::take(&mut gathered), &mut self.sink);
+                    current.ledger.damage(at, &damage);
+                    current.outcome.damage.push((at, damage));
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    current.take(at, std::mem::take(&mut gathered), &mut self.sink);
+                    return current.unreadable(at, segment, reached, &error);
+                }
+            }
+        }
+        current.take(at, gathered, &mut self.sink);
+    }
+}
+
+impl Current {
+    fn take(&mut self, segment: usize, gathered: Gathered, sink: &mut RowSink<'_>) {
+        if let Some(first) = gathered.facts.first() {
+            let (position, base_offset) = (first.position, first.header.base_offset);
+            self.outcome.starts.push(ChunkStart { segment, position, base_offset });
+        }
+        for (fact, &readable) in gathered.facts.iter().zip(&gathered.readable) {
+            self.ledger.batch(fact);
+            self.readable.batch(&fact.header, readable);
+            self.next_offset = Some(fact.header.last_offset().next());
+            if !fact.header.is_control() {
+                self.outcome.timestamp_type = Some(fact.header.timestamp_type());
+                if !fact.header.is_legacy() && !fact.header.producer_id.is_protected() {
+                    self.outcome.first_unprotected.get_or_insert(fact.header.base_offset);
+                }
+            }
+        }
+        for row in gathered.rows {
+            sink.push(row);
+        }
+        self.outcome.counts.add(gathered.counts);
+        for damage in gathered.damage {
+            self.outcome.damage.push((segment, damage));
+        }
+    }
+
+    /// The rest of a segment cannot be read: removed, cut, or not ours to read.
+    fn unreadable(&mut self, at: usize, segment: &SubjectSegment, position: u64, error: &io::Error) {
+        let damage = Damage {
+            position: FilePosition(position),
+            length: segment.len.saturating_sub(position),
+            kind: DamageKind::Unreadable,
+            expected: false,
+            detail: format!("cannot be read from here on: {error}"),
+            first_offset: self.next_offset,
+            last_offset: None,
+        };
+        self.ledger.damage(at, &damage);
+        self.outcome.damage.push((at, damage));
+    }
+}

@@ -1,0 +1,80 @@
+//! Keyed digests: nobody who can write records can choose two that collide.
+//!
+//! The key is drawn anew in every run. The report does not depend on it, because a digest is only
+//! compared with digests of the same run.
+
+use crate::format::Record;
+use crate::keys::{self, Content, Identity, KeySpec, Keyed, Mask};
+use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// The key of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct DigestKey {
+    first: u64,
+    second: u64,
+    selector: u64,
+}
+
+/// 128 bits that stand for bytes within one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint(pub u128);
+
+impl DigestKey {
+    /// A key from the system's random numbers.
+    #[must_use]
+    pub fn random() -> Self {
+        let draw = || RandomState::new().build_hasher().finish();
+        Self { first: draw(), second: draw(), selector: draw() }
+    }
+
+    /// The digest of bytes that come in parts.
+    pub fn of(&self, domain: u32, feed: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Fingerprint {
+        let mut hasher = SipHasher13::new_with_keys(self.first, self.second);
+        hasher.write_u32(domain);
+        feed(&mut |bytes| hasher.write(bytes));
+        let Hash128 { h1, h2 } = hasher.finish128();
+        Fingerprint(u128::from(h1) << 64 | u128::from(h2))
+    }
+
+    /// The digest of a business key; `domain` keeps topics apart.
+    pub fn key(&self, domain: u32, spec: &KeySpec, record: &Record<'_>) -> (Keyed, Fingerprint) {
+        let mut keyed = Keyed::Without;
+        let digest = self.of(domain, |write| keyed = keys::identify(spec, record, write));
+        (keyed, digest)
+    }
+
+    /// The digest of a record's identity.
+    pub fn identity(
+        &self,
+        domain: u32,
+        identity: &Identity,
+        content: &mut Content,
+        mask: &Mask,
+        record: &Record<'_>,
+    ) -> (Keyed, Fingerprint) {
+        match identity {
+            Identity::Key(spec) => self.key(domain, spec, record),
+            Identity::Content => (Keyed::Yes, self.content(domain, content, mask, record)),
+        }
+    }
+
+    /// The digest of a record's content.
+    pub fn content(
+        &self,
+        domain: u32,
+        content: &mut Content,
+        mask: &Mask,
+        record: &Record<'_>,
+    ) -> Fingerprint {
+        let bytes = content.bytes(record, mask);
+        self.of(domain, |write| write(bytes))
+    }
+
+    /// 32 bits that equal contents share: different bits, different contents. Cheap, and only a
+    /// first sieve.
+    pub fn selector(&self, content: &mut Content, mask: &Mask, record: &Record<'_>) -> u32 {
+        let hash = xxhash_rust::xxh3::xxh3_64_with_seed(content.bytes(record, mask), self.selector);
+        u32::try_from(hash >> 32).unwrap_or(0)
+    }
+}

@@ -1,0 +1,220 @@
+//! `scan`: the audit.
+
+use crate::audit::{self, AuditOptions, Records};
+use crate::error::AuditError;
+use crate::finding::{Finding, Severity, rfc3339};
+use crate::input::{Leftovers, ReadMode};
+use crate::judgement::duplicates::Examples;
+use crate::keys::{KeySpec, Mask};
+use crate::plan::{ContentRules, KeyChoice};
+use crate::report::model::Invocation;
+use crate::report::{self, Report};
+use clap::{Args, ValueEnum};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+/// Tell which events are stored more than once, who wrote each copy, and why.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dedup-audit scan /var/kafka/orders-0
+  dedup-audit scan /var/kafka --key json:/payment/id --format json
+  dedup-audit scan broker-1/data broker-2/data broker-3/data --list surplus.csv
+
+Exit status: 0 read everything and found nothing, 1 found something (--fail-on), 2 could not run,
+3 found nothing but could not read everything.")]
+pub struct ScanArguments {
+    /// Partition directories, log directories, directories that hold them, or single files
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// What identifies an event: auto, record-key, value, header:NAME, json:/pointer,
+    /// key-json:/pointer, or several joined by +
+    #[arg(long, default_value = "auto", value_name = "KEY")]
+    key: KeyArgument,
+    /// A field that does not count as content: json:/pointer or header:NAME
+    #[arg(long = "ignore-field", value_name = "FIELD")]
+    ignored: Vec<String>,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Write the report to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write every surplus copy to this file, as CSV, without limit
+    #[arg(long, value_name = "FILE")]
+    list: Option<PathBuf>,
+    /// Overwrite files that exist
+    #[arg(long)]
+    force: bool,
+    /// The lowest severity that makes the exit status 1
+    #[arg(long, value_enum, default_value_t = FailOn::Low, value_name = "SEVERITY")]
+    fail_on: FailOn,
+    /// Examples for each finding; 0 lifts this and every other cap of the report
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    max_groups: usize,
+    /// Look at batch headers alone: producers, sequences, gaps, protection, transactions
+    #[arg(long)]
+    headers_only: bool,
+    /// Audit deleted, future and stray directories and superseded segments too, each by itself
+    #[arg(long)]
+    include_leftovers: bool,
+    /// The files are a private copy that nobody changes: they may be mapped into memory
+    #[arg(long)]
+    offline: bool,
+    /// producer.id.expiration.ms of the broker, in milliseconds
+    #[arg(long, value_name = "MS")]
+    expiration: Option<i64>,
+    /// The time that stands for now, RFC 3339 or milliseconds; by default the newest time of the
+    /// evidence
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    as_of: Option<i64>,
+    /// Threads; by default as many as there are processors
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct KeyArgument(KeyChoice);
+
+impl FromStr for KeyArgument {
+    type Err = crate::keys::KeySpecError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" {
+            return Ok(Self(KeyChoice::Auto));
+        }
+        text.parse::<KeySpec>().map(|spec| Self(KeyChoice::User(spec)))
+    }
+}
+
+/// How a report is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Table,
+    /// For tickets and scripts.
+    Json,
+}
+
+/// The lowest severity that makes the exit status 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Info,
+    Low,
+    Medium,
+    High,
+    /// Nothing does.
+    Never,
+}
+
+impl FailOn {
+    fn counts(self, finding: &Finding) -> bool {
+        match self {
+            Self::Info => true,
+            Self::Low => finding.severity >= Severity::Low,
+            Self::Medium => finding.severity >= Severity::Medium,
+            Self::High => finding.severity >= Severity::High,
+            Self::Never => false,
+        }
+    }
+}
+
+/// Milliseconds from RFC 3339 or a number.
+fn parse_time(text: &str) -> Result<i64, String> {
+    if let Ok(millis) = text.parse() {
+        return Ok(millis);
+    }
+    let time = text.parse::<jiff::Timestamp>();
+    time.map(jiff::Timestamp::as_millisecond).map_err(|_| {
+        let example = rfc3339(1_764_425_000_123).unwrap_or_default();
+        format!("expected milliseconds since 1970 or a time such as {example}")
+    })
+}
+
+pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+    let options = options(arguments)?;
+    let sink = report::sink::Sink::beside(&arguments.paths);
+    let existing = if arguments.force { report::sink::Existing::Replace } else { report::sink::Existing::Refuse };
+    for path in arguments.output.iter().chain(&arguments.list) {
+        sink.check(path, existing)?;
+    }
+    let mut audit = audit::run(&options)?;
+    report::verdict::conclude(&mut audit.report, |finding| arguments.fail_on.counts(finding));
+    if let Some(path) = &arguments.list {
+        sink.write(path, existing, |out| report::list::write(&audit.relations, &audit.report.findings, out))?;
+    }
+    let print = |report: &Report, out: &mut dyn Write| match arguments.format {
+        Format::Json => report::json::write(report, out),
+        Format::Table => report::table::write(report, out),
+    };
+    match &arguments.output {
+        Some(path) => sink.write(path, existing, |out| print(&audit.report, out))?,
+        None => report::sink::print(out, |out| print(&audit.report, out))?,
+    }
+    Ok(exit_code(&audit.report))
+}
+
+fn exit_code(report: &Report) -> ExitCode {
+    let verdict = &report.verdict;
+    ExitCode::from(match (verdict.findings, verdict.complete) {
+        (1.., _) => 1,
+        (0, false) => 3,
+        (0, true) => 0,
+    })
+}
+
+fn options(arguments: &ScanArguments) -> Result<AuditOptions, AuditError> {
+    let mut ignored = Mask::default();
+    for field in &arguments.ignored {
+        ignored.add(field).map_err(AuditError::Usage)?;
+    }
+    let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let key = match &arguments.key.0 {
+        KeyChoice::Auto => "auto".to_owned(),
+        KeyChoice::User(spec) => spec.to_string(),
+    };
+    Ok(AuditOptions {
+        paths: arguments.paths.clone(),
+        key: arguments.key.0.clone(),
+        rules: ContentRules { ignored, strict_key: false },
+        records: if arguments.headers_only { Records::HeadersOnly } else { Records::Read },
+        mode: if arguments.offline { ReadMode::Mapped } else { ReadMode::Positioned },
+        leftovers: if arguments.include_leftovers { Leftovers::List } else { Leftovers::SetAside },
+        threads: arguments.threads.unwrap_or(available),
+        examples: if arguments.max_groups == 0 { Examples::All } else { Examples::AtMost(arguments.max_groups) },
+        expiration_ms: arguments.expiration,
+        as_of: arguments.as_of,
+        invocation: Invocation {
+            paths: arguments.paths.iter().map(|path| path.display().to_string()).collect(),
+            key,
+            options: told(arguments),
+        },
+    })
+}
+
+/// The options that bear on what the report says; threads and forms do not.
+fn told(arguments: &ScanArguments) -> BTreeMap<String, serde_json::Value> {
+    let mut options = BTreeMap::new();
+    let mut tell = |name: &str, value: serde_json::Value| {
+        options.insert(name.to_owned(), value);
+    };
+    if !arguments.ignored.is_empty() {
+        tell("ignoreField", arguments.ignored.clone().into());
+    }
+    if arguments.headers_only {
+        tell("headersOnly", true.into());
+    }
+    if arguments.include_leftovers {
+        tell("includeLeftovers", true.into());
+    }
+    if let Some(expiration) = arguments.expiration {
+        tell("expiration", expiration.into());
+    }
+    if let Some(as_of) = arguments.as_of {
+        tell("asOf", as_of.into());
+    }
+    tell("maxGroups", arguments.max_groups.into());
+    options
+}

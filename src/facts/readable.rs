@@ -1,0 +1,72 @@
+//! How many records consumers of each isolation level get from a partition.
+//!
+//! The outcome of a transaction is known only at its marker, so what each run of transactional
+//! batches holds is kept until the end of the partition. A run is a stretch of batches of one
+//! producer without a marker in between: it has one outcome.
+
+use super::PartitionFacts;
+use crate::format::BatchHeader;
+use crate::units::{Offset, ProducerId};
+
+/// Counts records as they come.
+#[derive(Clone, Debug, Default)]
+pub struct ReadableRecords {
+    total: u64,
+    runs: Vec<Run>,
+    open: Option<ProducerId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first_offset: Offset,
+    /// Records before it.
+    before: u64,
+    records: u64,
+}
+
+/// Records that consumers get.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readable {
+    /// From the log start to the log end.
+    pub uncommitted: u64,
+    /// To the last stable offset, without aborted transactions.
+    pub committed: u64,
+}
+
+impl ReadableRecords {
+    /// Takes a batch of which `records` lie at or above the log start.
+    pub fn batch(&mut self, header: &BatchHeader, records: u64) {
+        if header.is_control() || !header.is_transactional() {
+            self.open = None;
+        } else if self.open != Some(header.producer_id) {
+            self.open = Some(header.producer_id);
+            self.runs.push(Run { first_offset: header.base_offset, before: self.total, records: 0 });
+        }
+        if header.is_control() {
+            return;
+        }
+        if self.open.is_some()
+            && let Some(run) = self.runs.last_mut()
+        {
+            run.records = run.records.saturating_add(records);
+        }
+        self.total = self.total.saturating_add(records);
+    }
+
+    /// What consumers get, now that the outcomes are known.
+    #[must_use]
+    pub fn finish(self, facts: &PartitionFacts) -> Readable {
+        let stable = facts.last_stable_offset;
+        let below = self.runs.partition_point(|run| run.first_offset < stable);
+        let mut committed = match self.runs.get(below) {
+            Some(behind) if stable < facts.log_end_offset => behind.before,
+            _ => self.total,
+        };
+        for run in self.runs.get(..below).unwrap_or_default() {
+            if facts.withheld_at(run.first_offset).is_some() {
+                committed = committed.saturating_sub(run.records);
+            }
+        }
+        Readable { uncommitted: self.total, committed }
+    }
+}

@@ -1,0 +1,298 @@
+//! Pairs of one incident, gathered: ten thousand repeats of one restart are one finding.
+//!
+//! Pairs belong together when they share the mechanism, the topic and both sessions. Records
+//! without producer id have no sessions; there a pause of [`PAUSE_MS`] between two surplus copies
+//! begins a new episode.
+
+use super::pair::{self, Pair};
+use super::{Examples, Words};
+use crate::finding::{Code, Copy, Counts, Finding, Group, Level, Place, TopicPartition, Visibility, Window};
+use crate::relations::{KeyGroup, Relations, SessionNote, StoredCopy};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longer than any retry of a producer takes by default (`delivery.timeout.ms` is two minutes), so
+/// that two incidents are not told as one.
+const PAUSE_MS: i64 = 15 * 60 * 1000;
+
+/// The surplus copies of one incident.
+pub(super) struct Episode<'r> {
+    pub(super) relations: &'r Relations,
+    pub(super) code: Code,
+    pub(super) topic: u32,
+    pub(super) earlier_session: Option<&'r SessionNote>,
+    pub(super) later_session: Option<&'r SessionNote>,
+    /// By group: the copies that this episode explains, in their order.
+    groups: BTreeMap<usize, Vec<usize>>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    code: Code,
+    topic: u32,
+    earlier_session: Option<u32>,
+    later_session: Option<u32>,
+}
+
+/// Where a pair is, and when its surplus copy was written.
+struct Entry {
+    time: i64,
+    group: usize,
+    copy: usize,
+}
+
+/// All episodes, in the order of code, topic and sessions.
+pub(super) fn gather(relations: &Relations, mechanism: impl Fn(&Pair<'_>) -> Code) -> Vec<Episode<'_>> {
+    let mut entries: BTreeMap<Key, Vec<Entry>> = BTreeMap::new();
+    for (group_at, group) in relations.groups.iter().enumerate() {
+        for (copy_at, related) in group.copies.iter().enumerate() {
+            let Some(pair) = Pair::new(relations, group, related) else { continue };
+            let key = Key {
+                code: mechanism(&pair),
+                topic: group.topic,
+                earlier_session: pair.earlier.session,
+                later_session: pair.later.session,
+            };
+            let time = related.copy.timestamp.unwrap_or(i64::MIN);
+            entries.entry(key).or_default().push(Entry { time, group: group_at, copy: copy_at });
+        }
+    }
+    entries.into_iter().flat_map(|(key, entries)| split(relations, &key, entries)).collect()
+}
+
+fn split<'r>(relations: &'r Relations, key: &Key, mut entries: Vec<Entry>) -> Vec<Episode<'r>> {
+    entries.sort_by_key(|entry| (entry.time, entry.group, entry.copy));
+    let has_sessions = key.earlier_session.is_some() && key.later_session.is_some();
+    entries
+        .chunk_by(|a, b| has_sessions || b.time.saturating_sub(a.time) <= PAUSE_MS)
+        .map(|chunk| {
+            let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+            for entry in chunk {
+                groups.entry(entry.group).or_default().push(entry.copy);
+            }
+            for copies in groups.values_mut() {
+                copies.sort_unstable();
+            }
+            let session = |index: Option<u32>| relations.sessions.get(usize::try_from(index?).ok()?);
+            Episode {
+                relations,
+                code: key.code,
+                topic: key.topic,
+                earlier_session: session(key.earlier_session),
+                later_session: session(key.later_session),
+                groups,
+            }
+        })
+        .collect()
+}
+
+impl<'r> Episode<'r> {
+    /// The surplus copies with their predecessors.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = Pair<'r>> {
+        let relations = self.relations;
+        self.groups
+            .iter()
+            .filter_map(|(&group, copies)| relations.groups.get(group).zip(Some(copies)))
+            .flat_map(move |(group, copies)| {
+                copies.iter().filter_map(move |&at| Pair::new(relations, group, group.copies.get(at)?))
+            })
+    }
+
+    /// How many surplus copies there are.
+    pub(super) fn surplus(&self) -> usize {
+        self.groups.values().map(Vec::len).sum()
+    }
+
+    pub(super) fn topic_name(&self) -> &'r str {
+        let topic = usize::try_from(self.topic).ok().and_then(|at| self.relations.topics.get(at));
+        topic.map_or("", |topic| &topic.name)
+    }
+
+    /// The weakest level.
+    pub(super) fn level(&self) -> Option<Level> {
+        self.pairs().map(|pair| pair.level).max()
+    }
+
+    /// Whether all pairs satisfy a condition.
+    pub(super) fn all(&self, condition: impl Fn(&Pair<'_>) -> bool) -> bool {
+        self.pairs().all(|pair| condition(&pair))
+    }
+
+    /// How many pairs satisfy a condition.
+    pub(super) fn count(&self, condition: impl Fn(&Pair<'_>) -> bool) -> usize {
+        self.pairs().filter(condition).count()
+    }
+
+    /// The longest time between two copies, by the clients' clocks.
+    pub(super) fn longest_delay_ms(&self) -> Option<i64> {
+        self.pairs().filter_map(|p| Some(p.later.client_timestamp? - p.earlier.client_timestamp?)).max()
+    }
+
+    /// Offsets of the surplus copies and of what they repeat, by partition: `orders-0 40–59`.
+    pub(super) fn stretches(&self, which: impl Fn(&Pair<'r>) -> &'r StoredCopy) -> String {
+        let mut ranges: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
+        for pair in self.pairs() {
+            let copy = which(&pair);
+            let range = ranges.entry(copy.partition).or_insert((copy.offset.0, copy.offset.0));
+            *range = (range.0.min(copy.offset.0), range.1.max(copy.offset.0));
+        }
+        let mut parts: Vec<String> = ranges
+            .iter()
+            .take(4)
+            .map(|(&at, (first, last))| {
+                let name =
+                    pair::partition(self.relations, at).map_or_else(String::new, |n| n.directory.clone());
+                if first == last {
+                    format!("{name} offset {first}")
+                } else {
+                    format!("{name} offsets {first}–{last}")
+                }
+            })
+            .collect();
+        if ranges.len() > 4 {
+            parts.push(format!("{} more partitions", ranges.len() - 4));
+        }
+        parts.join(", ")
+    }
+
+    /// The finding of this episode.
+    pub(super) fn finding(&self, words: Words, examples: Examples) -> Finding {
+        let limit = match examples {
+            Examples::AtMost(limit) => limit,
+            Examples::All => usize::MAX,
+        };
+        let mut partitions = BTreeSet::new();
+        let (mut first_time, mut last_time) = (None::<i64>, None::<i64>);
+        for pair in self.pairs() {
+            partitions.extend(pair.partition(pair.later).map(|note| note.partition));
+            if let Some(time) = pair.later.timestamp {
+                first_time = Some(first_time.map_or(time, |first| first.min(time)));
+                last_time = Some(last_time.map_or(time, |last| last.max(time)));
+            }
+        }
+        let topic = self.topic_name().to_owned();
+        let surplus_committed =
+            self.groups.iter().map(|(&group, copies)| self.surplus_committed(group, copies)).sum();
+        let groups =
+            self.groups.iter().take(limit).filter_map(|(&g, copies)| self.group(g, copies)).collect();
+        Finding {
+            id: String::new(),
+            code: self.code,
+            severity: self.code.severity(),
+            confidence: words.confidence,
+            title: words.title,
+            topics: vec![topic.clone()],
+            partitions: partitions
+                .into_iter()
+                .map(|partition| TopicPartition { topic: topic.clone(), partition })
+                .collect(),
+            counts: Counts {
+                groups: count(self.groups.len()),
+                surplus_records: count(self.surplus()),
+                surplus_committed,
+            },
+            window: Some(Window::new(first_time, last_time)),
+            level: self.level(),
+            cause: words.cause,
+            facts: words.facts,
+            alternatives: words.alternatives,
+            would_settle: words.would_settle,
+            advice: words.advice,
+            groups,
+            groups_omitted: count(self.groups.len().saturating_sub(limit)),
+            ..Finding::empty(self.code)
+        }
+    }
+
+    /// The copies of a group that this finding is about: the predecessor of the first one, then
+    /// the surplus copies.
+    fn members(&self, group: &'r KeyGroup, copies: &[usize]) -> Vec<(&'r StoredCopy, Option<Pair<'r>>)> {
+        let first = copies.first().and_then(|&at| Pair::new(self.relations, group, group.copies.get(at)?));
+        let mut members: Vec<_> = first.map(|pair| (pair.earlier, None)).into_iter().collect();
+        for related in copies.iter().filter_map(|&at| group.copies.get(at)) {
+            members.push((&related.copy, Pair::new(self.relations, group, related)));
+        }
+        members
+    }
+
+    fn surplus_committed(&self, group: usize, copies: &[usize]) -> u64 {
+        let Some(group) = self.relations.groups.get(group) else { return 0 };
+        let visible = self.members(group, copies).iter().filter(|(copy, _)| self.is_committed(copy)).count();
+        count(visible.saturating_sub(1))
+    }
+
+    fn is_committed(&self, copy: &StoredCopy) -> bool {
+        let stable = pair::partition(self.relations, copy.partition).map(|note| note.last_stable_offset);
+        copy.visibility.counts_when_committed() && stable.is_some_and(|stable| copy.offset < stable)
+    }
+
+    fn group(&self, group: usize, copies: &[usize]) -> Option<Group> {
+        let group = self.relations.groups.get(group)?;
+        let copies =
+            self.members(group, copies).into_iter().map(|(copy, pair)| self.copy(copy, pair)).collect();
+        Some(Group { business_key: group.business_key.clone(), copies })
+    }
+
+    fn copy(&self, copy: &StoredCopy, pair: Option<Pair<'_>>) -> Copy {
+        let note = pair::partition(self.relations, copy.partition);
+        let topic = self.topic_of(copy);
+        let segment = usize::try_from(copy.batch.segment).ok();
+        Copy {
+            topic: topic.clone(),
+            partition: note.map_or(-1, |note| note.partition),
+            directory: note.map_or_else(String::new, |note| note.directory.clone()),
+            broker_id: note.and_then(|note| note.broker_id),
+            segment: note.and_then(|note| note.segments.get(segment?)).cloned().unwrap_or_default(),
+            position: copy.batch.position.0,
+            offset: copy.offset.0,
+            timestamp: None,
+            time: None,
+            timestamp_type: copy.timestamp_type.name().to_owned(),
+            producer_id: copy.producer_id.0,
+            producer_epoch: copy.producer_epoch.map(|epoch| epoch.0),
+            sequence: copy.sequence.map(crate::units::Sequence::get),
+            session: pair::session(self.relations, copy).map(|session| session.name.clone()),
+            partition_leader_epoch: copy.partition_leader_epoch.map(|epoch| epoch.0),
+            batch_base_offset: copy.batch.base_offset.0,
+            crc: copy.batch.crc,
+            visibility: copy.visibility,
+            level: pair.as_ref().map(|pair| pair.level),
+            repeats: pair.map(|pair| Place {
+                topic: self.topic_of(pair.earlier),
+                partition: pair.partition(pair.earlier).map_or(-1, |note| note.partition),
+                offset: pair.earlier.offset.0,
+            }),
+            value: None,
+        }
+        .at_time(copy.timestamp)
+    }
+
+    fn topic_of(&self, copy: &StoredCopy) -> String {
+        let topic =
+            pair::partition(self.relations, copy.partition).and_then(|note| usize::try_from(note.topic).ok());
+        topic
+            .and_then(|at| self.relations.topics.get(at))
+            .map_or_else(String::new, |topic| topic.name.clone())
+    }
+
+    /// Whether all surplus copies are visible to read_committed consumers, in words.
+    pub(super) fn visibility_words(&self) -> String {
+        let all = self.surplus();
+        let aborted = self.count(|pair| pair.later.visibility == Visibility::Aborted);
+        let hidden = self.count(|pair| !self.is_committed(pair.later));
+        if hidden == 0 {
+            "all surplus copies are visible to read_committed consumers".to_owned()
+        } else if aborted == hidden {
+            format!(
+                "{aborted} of {all} surplus copies are in aborted transactions, hidden from read_committed consumers"
+            )
+        } else {
+            format!(
+                "{hidden} of {all} surplus copies are hidden from read_committed consumers (aborted, or at or behind an open transaction)"
+            )
+        }
+    }
+}
+
+pub(super) fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

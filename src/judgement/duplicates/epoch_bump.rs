@@ -1,0 +1,73 @@
+//! `epoch-bump-resend`: the tail of one epoch written again under the next, from sequence 0.
+//!
+//! Evidence: one producer id without transactions, a higher epoch, equal client times. A client
+//! that bumps its epoch (KIP-360) rewrites its in-flight batches with new sequences but the same
+//! record bytes; batches that had been stored without an answer are then stored twice (KAFKA-14034).
+//! With new client times it was the application that sent again, which is `resend-same-session`.
+
+use super::episode::Episode;
+use super::pair::Pair;
+use super::phrase::{pairs_of, records};
+use super::{Words, cause, dropped, kept, lines};
+use crate::finding::{Confidence, Level};
+
+pub(super) fn applies(pair: &Pair<'_>) -> bool {
+    pair.same_partition()
+        && pair.same_session()
+        && pair.later_session().is_some_and(|session| !session.transactional)
+        && pair.later.producer_epoch > pair.earlier.producer_epoch
+        && pair.level <= Level::E3
+}
+
+pub(super) fn words(episode: &Episode<'_>) -> Words {
+    let copies = records(episode.surplus());
+    let name = episode.later_session.map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
+    let regrouped = episode.count(|p| p.level == Level::E3);
+    let mut facts = vec![
+        format!(
+            "{name}wrote {} and again, under a newer epoch, {}",
+            episode.stretches(|p| p.earlier),
+            episode.stretches(|p| p.later)
+        ),
+        "same records with the same client times: the application did not send them again".to_owned(),
+        episode.visibility_words(),
+    ];
+    if regrouped > 0 {
+        facts
+            .push(format!("{regrouped} of {} copies stand in batches with other borders", episode.surplus()));
+    }
+    facts.push(pairs_of(episode));
+    let mut alternatives = vec![dropped(
+        "broker-dedup-lost",
+        "the epoch differs, so the broker was right to take the sequences as new",
+    )];
+    if regrouped > 0 {
+        alternatives.push(kept(
+            "resend-same-session",
+            "an application that sets the record times itself could have sent them again",
+        ));
+    } else {
+        alternatives
+            .push(dropped("resend-same-session", "the same record sets came again, with the same times"));
+    }
+    Words {
+        confidence: Confidence::Likely,
+        title: format!(
+            "{copies} of {} were written again by one producer under a newer epoch",
+            episode.topic_name()
+        ),
+        cause: Some(cause(
+            "the client bumped its epoch while batches were stored but not acknowledged (KAFKA-14034)",
+            Confidence::Likely,
+        )),
+        facts,
+        alternatives,
+        would_settle: lines([
+            "the client's log: \"Going to bump epoch and reset sequence\" or a batch that expired",
+        ]),
+        advice: lines([
+            "look for what made the client bump: delivery timeouts, refused batches, broker restarts",
+            "drop repeats by business key in the consumers",
+        ]),
+    }
+}

@@ -1,0 +1,101 @@
+//! Findings about what is stored more than once.
+//!
+//! The unit is the pair: a surplus copy and the copy that it repeats. [`mechanism`] names what
+//! joins the two; pairs of one incident are gathered into an episode, and each episode becomes one
+//! finding in the words of its mechanism.
+//!
+//! Source of the rules: sections 8 and 16 of what Kafka's `ProducerStateManager` and
+//! `TransactionManager` do, KIP-98, KIP-360, KIP-890, KAFKA-14034.
+
+mod aborted;
+mod concurrent;
+mod dedup_lost;
+mod episode;
+mod epoch_bump;
+mod new_session;
+mod pair;
+mod phrase;
+mod retry;
+mod same_session;
+mod undetermined;
+
+use crate::finding::{Alternative, Cause, Code, Confidence, Finding};
+use crate::relations::Relations;
+use episode::Episode;
+use pair::Pair;
+
+/// How many examples a finding carries.
+#[derive(Clone, Copy, Debug)]
+pub enum Examples {
+    /// At most so many groups.
+    AtMost(usize),
+    /// All of them.
+    All,
+}
+
+/// The sentences of a finding.
+struct Words {
+    confidence: Confidence,
+    title: String,
+    cause: Option<Cause>,
+    facts: Vec<String>,
+    alternatives: Vec<Alternative>,
+    would_settle: Vec<String>,
+    advice: Vec<String>,
+}
+
+/// One finding an episode, in the order of code, topic and place.
+#[must_use]
+pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
+    episode::gather(relations, mechanism)
+        .iter()
+        .map(|episode| episode.finding(words(episode), examples))
+        .collect()
+}
+
+/// The mechanism that joins a surplus copy and its predecessor.
+fn mechanism(pair: &Pair<'_>) -> Code {
+    if aborted::applies(pair) {
+        return Code::AbortedThenRetried;
+    }
+    match (pair.earlier.producer_id.is_protected(), pair.later.producer_id.is_protected()) {
+        (false, false) if retry::applies(pair) => Code::RetryWithoutIdempotence,
+        (true, true) if dedup_lost::applies(pair) => Code::BrokerDedupLost,
+        (true, true) if epoch_bump::applies(pair) => Code::EpochBumpResend,
+        (true, true) if same_session::applies(pair) => Code::ResendSameSession,
+        (_, true) if concurrent::applies(pair) => Code::ConcurrentProducers,
+        (_, true) | (true, false) if new_session::applies(pair) => Code::ResendNewSession,
+        _ => Code::DuplicateUndetermined,
+    }
+}
+
+fn words(episode: &Episode<'_>) -> Words {
+    match episode.code {
+        Code::AbortedThenRetried => aborted::words(episode),
+        Code::RetryWithoutIdempotence => retry::words(episode),
+        Code::BrokerDedupLost => dedup_lost::words(episode),
+        Code::EpochBumpResend => epoch_bump::words(episode),
+        Code::ResendSameSession => same_session::words(episode),
+        Code::ConcurrentProducers => concurrent::words(episode),
+        Code::ResendNewSession => new_session::words(episode),
+        _ => undetermined::words(episode),
+    }
+}
+
+/// A rival that its test did not exclude.
+fn kept(code: &str, why: impl Into<String>) -> Alternative {
+    Alternative { code: code.to_owned(), kept: true, why: why.into() }
+}
+
+/// A rival that its test excluded.
+fn dropped(code: &str, why: impl Into<String>) -> Alternative {
+    Alternative { code: code.to_owned(), kept: false, why: why.into() }
+}
+
+fn cause(text: &str, confidence: Confidence) -> Cause {
+    Cause { text: text.to_owned(), confidence }
+}
+
+fn lines<const N: usize>(lines: [&str; N]) -> Vec<String> {
+    lines.map(str::to_owned).to_vec()
+}

@@ -1,0 +1,87 @@
+//! `resend-new-session`: a later session wrote records of an earlier one again.
+//!
+//! Evidence: another producer id, or a restarted transactional one, whose first write came after the
+//! originals. Idempotence covers one session: a new one gets a new id or epoch, and the broker takes
+//! its records as new.
+
+use super::episode::Episode;
+use super::pair::{self, Begun, Pair};
+use super::phrase::{pairs_of, records, session_life};
+use super::{Words, cause, dropped, kept, lines};
+use crate::finding::Confidence;
+
+pub(super) fn applies(pair: &Pair<'_>) -> bool {
+    if pair.same_session() {
+        return false;
+    }
+    if pair.later.producer_id.is_protected() {
+        pair.later_session_begun() == Begun::After
+    } else {
+        // A writer without producer id that had not written before the original.
+        pair.unprotected_begun() == Begun::After
+    }
+}
+
+pub(super) fn words(episode: &Episode<'_>) -> Words {
+    let copies = records(episode.surplus());
+    let earlier_goes_on = episode.pairs().any(|p| {
+        let (Some(first), Some(second)) = (p.earlier_session(), p.later_session()) else { return false };
+        second.spans.iter().any(|span| pair::wrote_behind(first, span.partition, span.first_offset))
+    });
+    let same_id = episode.all(|p| p.earlier.producer_id == p.later.producer_id);
+    let mut facts: Vec<String> =
+        [episode.earlier_session, episode.later_session].into_iter().flatten().map(session_life).collect();
+    facts.push(format!(
+        "what {} hold came again at {}",
+        episode.stretches(|p| p.earlier),
+        episode.stretches(|p| p.later)
+    ));
+    facts.push(episode.visibility_words());
+    facts.push(pairs_of(episode));
+    let concurrent = if earlier_goes_on {
+        kept(
+            "concurrent-producers",
+            "the earlier session wrote on after the later one had begun; two live instances are not excluded",
+        )
+    } else {
+        kept(
+            "concurrent-producers",
+            "the earlier session is not seen again, but a second live instance that fell silent is not excluded",
+        )
+    };
+    Words {
+        confidence: Confidence::Likely,
+        title: format!("{copies} of {} were sent again by a later producer session", episode.topic_name()),
+        cause: Some(cause(
+            if earlier_goes_on {
+                "a second instance that began from an older position, or a restart beside a survivor"
+            } else {
+                "a restart that read from an old position"
+            },
+            Confidence::Possible,
+        )),
+        facts,
+        alternatives: vec![
+            concurrent,
+            dropped(
+                "retry-without-idempotence",
+                if same_id {
+                    "a retry keeps the epoch of its session"
+                } else {
+                    "a retry of a client keeps its producer id"
+                },
+            ),
+            dropped(
+                "broker-dedup-lost",
+                "the writer's identity differs, so the broker had nothing to compare",
+            ),
+        ],
+        would_settle: lines([
+            "the application's log at the time of the first copy: restarts, and the position it began from",
+        ]),
+        advice: lines([
+            "keep the read position durable, or make position and output one transaction",
+            "until then drop repeats by business key in the consumers",
+        ]),
+    }
+}

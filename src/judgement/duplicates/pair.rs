@@ -1,0 +1,90 @@
+//! A surplus copy and the copy that it repeats, with the questions that mechanisms ask of them.
+
+use crate::finding::Level;
+use crate::relations::{KeyGroup, PartitionNote, RelatedCopy, Relations, SessionNote, StoredCopy};
+use crate::units::Offset;
+
+/// A surplus copy and its predecessor.
+pub(super) struct Pair<'r> {
+    pub(super) relations: &'r Relations,
+    pub(super) earlier: &'r StoredCopy,
+    pub(super) later: &'r StoredCopy,
+    pub(super) level: Level,
+}
+
+/// In which order a session's begin and a record stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begun {
+    /// The session had written before the record was.
+    Before,
+    /// Its first write came after the record.
+    After,
+    /// They share no partition and the times do not tell.
+    Unknown,
+}
+
+impl<'r> Pair<'r> {
+    /// The pair of a copy of `group`; `None` for its first copy.
+    pub(super) fn new(relations: &'r Relations, group: &'r KeyGroup, later: &'r RelatedCopy) -> Option<Self> {
+        let earlier = group.copies.get(usize::try_from(later.repeats?).ok()?)?;
+        Some(Self { relations, earlier: &earlier.copy, later: &later.copy, level: later.level? })
+    }
+
+    pub(super) fn same_partition(&self) -> bool {
+        self.earlier.partition == self.later.partition
+    }
+
+    pub(super) fn same_session(&self) -> bool {
+        self.earlier.session.is_some() && self.earlier.session == self.later.session
+    }
+
+    pub(super) fn earlier_session(&self) -> Option<&'r SessionNote> {
+        session(self.relations, self.earlier)
+    }
+
+    pub(super) fn later_session(&self) -> Option<&'r SessionNote> {
+        session(self.relations, self.later)
+    }
+
+    /// Whether the session of the surplus copy had begun when the earlier copy was written.
+    ///
+    /// Inside a partition offsets answer, never client times. Where the session wrote nothing to
+    /// the earlier copy's partition, its first time anywhere is compared.
+    pub(super) fn later_session_begun(&self) -> Begun {
+        let Some(session) = self.later_session() else { return Begun::Unknown };
+        if let Some(span) = session.span(self.earlier.partition) {
+            return if span.first_offset < self.earlier.offset { Begun::Before } else { Begun::After };
+        }
+        match (session.first_timestamp(), self.earlier.client_timestamp) {
+            (Some(began), Some(written)) if began < written => Begun::Before,
+            (Some(_), Some(_)) => Begun::After,
+            _ => Begun::Unknown,
+        }
+    }
+
+    /// Whether records without producer id had been written to the earlier copy's partition
+    /// before it.
+    pub(super) fn unprotected_begun(&self) -> Begun {
+        match self.partition(self.earlier).and_then(|note| note.first_unprotected_offset) {
+            Some(first) if first < self.earlier.offset => Begun::Before,
+            _ => Begun::After,
+        }
+    }
+
+    pub(super) fn partition(&self, copy: &StoredCopy) -> Option<&'r PartitionNote> {
+        partition(self.relations, copy.partition)
+    }
+}
+
+pub(super) fn session<'r>(relations: &'r Relations, copy: &StoredCopy) -> Option<&'r SessionNote> {
+    relations.sessions.get(usize::try_from(copy.session?).ok()?)
+}
+
+pub(super) fn partition(relations: &Relations, index: u32) -> Option<&PartitionNote> {
+    relations.partitions.get(usize::try_from(index).ok()?)
+}
+
+/// Whether `session` wrote to any partition behind the given offset of `partition`.
+pub(super) fn wrote_behind(session: &SessionNote, partition: u32, offset: Offset) -> bool {
+    session.span(partition).is_some_and(|span| span.last_offset > offset)
+}

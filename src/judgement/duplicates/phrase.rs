@@ -1,0 +1,86 @@
+//! Phrases that several mechanisms share.
+
+use super::episode::Episode;
+use crate::finding::rfc3339;
+use crate::relations::SessionNote;
+
+/// `1 record`, `20 records`.
+pub(super) fn records(count: usize) -> String {
+    if count == 1 { "1 record".to_owned() } else { format!("{count} records") }
+}
+
+/// How equal the pairs are, weakest level last.
+pub(super) fn pairs_of(episode: &Episode<'_>) -> String {
+    let mut counts = std::collections::BTreeMap::new();
+    for pair in episode.pairs() {
+        *counts.entry(pair.level).or_insert(0usize) += 1;
+    }
+    let words: Vec<String> = counts.iter().map(|(level, count)| format!("{count} at {level:?}")).collect();
+    format!("levels of equality: {}", words.join(", "))
+}
+
+/// `; at most 8.5 s after the first copy`, where the clients' clocks say so.
+pub(super) fn delay(episode: &Episode<'_>) -> String {
+    episode.longest_delay_ms().filter(|ms| *ms > 0).map_or_else(String::new, |ms| {
+        format!("; at most {} behind the earlier copy by the clients' clocks", duration(ms))
+    })
+}
+
+/// `850 ms`, `8.5 s`, `3 min`, `2.5 h`.
+pub(super) fn duration(ms: i64) -> String {
+    let tenths = |unit: i64, name: &str| {
+        let tenths = ms.saturating_mul(10) / unit;
+        if tenths % 10 == 0 {
+            format!("{} {name}", tenths / 10)
+        } else {
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        }
+    };
+    match ms {
+        ..1_000 => format!("{ms} ms"),
+        1_000..120_000 => tenths(1_000, "s"),
+        120_000..7_200_000 => tenths(60_000, "min"),
+        7_200_000..172_800_000 => tenths(3_600_000, "h"),
+        _ => tenths(86_400_000, "days"),
+    }
+}
+
+/// What a session wrote and when.
+pub(super) fn session_life(session: &SessionNote) -> String {
+    let places: Vec<String> = session
+        .spans
+        .iter()
+        .take(3)
+        .map(|span| format!("{}–{}", span.first_offset, span.last_offset))
+        .collect();
+    let more = if session.spans.len() > 3 { " …" } else { "" };
+    let time = |millis: Option<i64>| millis.and_then(rfc3339).unwrap_or_else(|| "an unknown time".to_owned());
+    format!(
+        "session {} (producer {}{}) wrote from {} to {}, offsets {}{more}{}",
+        session.name,
+        session.producer_id,
+        if session.transactional { ", transactional" } else { "" },
+        time(session.first_timestamp()),
+        time(session.last_timestamp()),
+        places.join(", "),
+        if session.spans.len() > 1 {
+            format!(" in {} partitions", session.spans.len())
+        } else {
+            String::new()
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_said_in_the_unit_that_fits() {
+        assert_eq!(duration(850), "850 ms");
+        assert_eq!(duration(8_500), "8.5 s");
+        assert_eq!(duration(180_000), "3 min");
+        assert_eq!(duration(9_000_000), "2.5 h");
+        assert_eq!(duration(259_200_000), "3 days");
+    }
+}

@@ -1,0 +1,66 @@
+//! `duplicate-undetermined`: stored more than once, and the files cannot tell how.
+//!
+//! Mostly records without producer id that came again with another time or in other batches: a
+//! client that regroups its retries, an application that sends again, a restart and a replay of a
+//! pipeline all look like that.
+
+use super::episode::Episode;
+use super::phrase::{delay, pairs_of, records};
+use super::{Words, kept, lines};
+use crate::finding::{Confidence, Level};
+
+pub(super) fn words(episode: &Episode<'_>) -> Words {
+    let copies = records(episode.surplus());
+    let unprotected = episode.count(|p| !p.later.producer_id.is_protected());
+    let same_time = episode.count(|p| p.level <= Level::E3);
+    let damaged = episode.pairs().any(|p| {
+        [p.earlier, p.later]
+            .into_iter()
+            .any(|copy| p.partition(copy).is_some_and(|note| note.damaged_bytes > 0))
+    });
+    let mut facts = vec![
+        format!("{} and again {}", episode.stretches(|p| p.earlier), episode.stretches(|p| p.later)),
+        format!(
+            "{unprotected} of {} surplus copies carry no producer id{}",
+            episode.surplus(),
+            delay(episode)
+        ),
+        format!("equal client times in {same_time} of {} pairs", episode.surplus()),
+        episode.visibility_words(),
+    ];
+    if damaged {
+        facts.push("parts of these partitions could not be read (see the coverage)".to_owned());
+    }
+    facts.push(pairs_of(episode));
+    let mut alternatives = Vec::new();
+    if same_time > 0 {
+        alternatives.push(kept(
+            "retry-without-idempotence",
+            "a client that regroups its batches on retry keeps the times",
+        ));
+        alternatives.push(kept(
+            "pipeline-replay",
+            "a mirror, connector or stream keeps the times of its input; its source is not among the files",
+        ));
+    }
+    if same_time < episode.surplus() {
+        alternatives.push(kept("resend-same-session", "an application that sends again writes a new time"));
+        alternatives
+            .push(kept("resend-new-session", "a restart that repeats its last input writes a new time"));
+    }
+    Words {
+        confidence: Confidence::Possible,
+        title: format!("{copies} of {} are stored again; the files cannot tell how", episode.topic_name()),
+        cause: None,
+        facts,
+        alternatives,
+        would_settle: lines([
+            "the application's log at that time: restarts, timeouts, its own retries",
+            "the files of the topic that feeds this one, if a pipeline writes it",
+        ]),
+        advice: lines([
+            "switch idempotence on, so that the next incident can be told from the files",
+            "drop repeats by business key in the consumers",
+        ]),
+    }
+}

@@ -1,0 +1,355 @@
+//! Members of JSON documents by pointer, and documents without some of their members.
+//!
+//! Source of the pointer grammar: RFC 6901. Texts are decoded, everything else is taken as it is
+//! written: `1.0` and `1` are different, and big numbers keep all their digits. Of names that
+//! repeat in one object the last one counts, as in most parsers.
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+/// A place in a JSON document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JsonPointer {
+    tokens: Vec<String>,
+}
+
+impl JsonPointer {
+    /// The pointer to `token` in what `self` points to.
+    #[must_use]
+    pub fn child(&self, token: &str) -> Self {
+        let mut tokens = self.tokens.clone();
+        tokens.push(token.to_owned());
+        Self { tokens }
+    }
+
+    /// The whole document.
+    #[must_use]
+    pub const fn root() -> Self {
+        Self { tokens: Vec::new() }
+    }
+
+    /// The names and indexes from the root on.
+    #[must_use]
+    pub fn tokens(&self) -> &[String] {
+        &self.tokens
+    }
+}
+
+impl FromStr for JsonPointer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self::root());
+        }
+        let Some(rest) = text.strip_prefix('/') else {
+            return Err(format!("the JSON pointer {text:?} does not begin with /"));
+        };
+        Ok(Self {
+            tokens: rest.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect(),
+        })
+    }
+}
+
+impl fmt::Display for JsonPointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tokens.iter().try_for_each(|token| write!(f, "/{}", token.replace('~', "~0").replace('/', "~1")))
+    }
+}
+
+/// What a pointer found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Member<'a> {
+    /// A text, decoded.
+    Text(Cow<'a, str>),
+    /// Anything else but null, as it is written.
+    Other(&'a str),
+}
+
+/// The member of `document` at `pointer`; `None` when it is not there or null.
+///
+/// # Errors
+/// When the document is no JSON.
+pub fn member<'a>(
+    document: &'a [u8],
+    pointer: &JsonPointer,
+) -> Result<Option<Member<'a>>, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(document);
+    let raw = Walk(pointer.tokens()).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    raw.map_or(Ok(None), |raw| decode(raw.get()))
+}
+
+fn decode(raw: &str) -> Result<Option<Member<'_>>, serde_json::Error> {
+    if raw == "null" {
+        Ok(None)
+    } else if raw.starts_with('"') {
+        let Text(text) = serde_json::from_str(raw)?;
+        Ok(Some(Member::Text(text)))
+    } else {
+        Ok(Some(Member::Other(raw)))
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Follows the tokens through the document without building it.
+struct Walk<'t>(&'t [String]);
+
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        if self.0.is_empty() {
+            return <&RawValue as serde::Deserialize>::deserialize(deserializer).map(Some);
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let Some((token, rest)) = self.0.split_first() else { return Ok(None) };
+        let mut found = None;
+        while let Some(matches) = map.next_key_seed(NameIs(token))? {
+            if matches {
+                found = map.next_value_seed(Walk(rest))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let Some((token, rest)) = self.0.split_first() else { return Ok(None) };
+        let wanted = token.parse::<usize>().ok();
+        let (mut found, mut at) = (None, 0);
+        loop {
+            if Some(at) == wanted {
+                match seq.next_element_seed(Walk(rest))? {
+                    Some(member) => found = member,
+                    None => return Ok(found),
+                }
+            } else if seq.next_element::<IgnoredAny>()?.is_none() {
+                return Ok(found);
+            }
+            at += 1;
+        }
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E: de::Error>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+/// Whether a member's name is the one that is looked for.
+struct NameIs<'t>(&'t str);
+
+impl<'de> DeserializeSeed<'de> for NameIs<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for NameIs<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a member's name")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<bool, E> {
+        Ok(name == self.0)
+    }
+}
+
+/// The members of an object in the order in which they are written, names decoded.
+struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> serde::Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
+                    members.push((name, value));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+/// Writes `document` to `out` without the members at `pointers`; `false` when it is no JSON, and
+/// then `out` holds nothing to be used.
+pub fn without(document: &[u8], pointers: &[&[String]], out: &mut Vec<u8>) -> bool {
+    let Ok(text) = std::str::from_utf8(document) else { return false };
+    let Ok(raw) = serde_json::from_str::<&RawValue>(text) else { return false };
+    strip(raw.get(), pointers, out);
+    true
+}
+
+fn strip(raw: &str, pointers: &[&[String]], out: &mut Vec<u8>) {
+    if pointers.is_empty() {
+        out.extend_from_slice(raw.as_bytes());
+        return;
+    }
+    let inside = |token: &str| -> Vec<&[String]> {
+        pointers
+            .iter()
+            .filter_map(|p| p.split_first().filter(|(first, _)| *first == token).map(|(_, rest)| rest))
+            .collect()
+    };
+    if let Ok(Members(members)) = serde_json::from_str(raw) {
+        out.push(b'{');
+        for (name, value) in members {
+            let deeper = inside(&name);
+            if deeper.iter().any(|rest| rest.is_empty()) {
+                continue;
+            }
+            out.extend_from_slice(&u64::try_from(name.len()).unwrap_or(u64::MAX).to_le_bytes());
+            out.extend_from_slice(name.as_bytes());
+            strip(value.get(), &deeper, out);
+        }
+        out.push(b'}');
+    } else if let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(raw) {
+        out.push(b'[');
+        for (at, element) in elements.iter().enumerate() {
+            let deeper = inside(&at.to_string());
+            if !deeper.iter().any(|rest| rest.is_empty()) {
+                strip(element.get(), &deeper, out);
+            }
+            out.push(b',');
+        }
+        out.push(b']');
+    } else {
+        out.extend_from_slice(raw.as_bytes());
+    }
+}
+
+/// Hands every scalar member of `document` to `each` with its pointer and its written form; stops
+/// at `limit` members. `false` when the document is no JSON object or array.
+pub fn scalars(document: &[u8], limit: usize, each: &mut dyn FnMut(&JsonPointer, &str)) -> bool {
+    let Ok(text) = std::str::from_utf8(document) else { return false };
+    let Ok(raw) = serde_json::from_str::<&RawValue>(text) else { return false };
+    if !raw.get().starts_with(['{', '[']) {
+        return false;
+    }
+    let mut left = limit;
+    walk_scalars(raw.get(), &JsonPointer::root(), &mut left, each);
+    true
+}
+
+/// Deeper members are no business keys, and each level is parsed once more than the one above.
+const DEEPEST: usize = 8;
+
+fn walk_scalars(raw: &str, at: &JsonPointer, left: &mut usize, each: &mut dyn FnMut(&JsonPointer, &str)) {
+    if at.tokens().len() > DEEPEST {
+        return;
+    }
+    if let Ok(Members(members)) = serde_json::from_str(raw) {
+        for (name, value) in members {
+            walk_scalars(value.get(), &at.child(&name), left, each);
+        }
+    } else if let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(raw) {
+        for (index, element) in elements.iter().enumerate() {
+            walk_scalars(element.get(), &at.child(&index.to_string()), left, each);
+        }
+    } else if *left > 0 {
+        *left -= 1;
+        each(at, raw);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(document: &str, pointer: &str) -> Option<String> {
+        member(document.as_bytes(), &pointer.parse().unwrap()).unwrap().map(|found| match found {
+            Member::Text(text) => format!("text {text}"),
+            Member::Other(raw) => format!("other {raw}"),
+        })
+    }
+
+    #[test]
+    fn members_are_found_by_pointer() {
+        let document = r#"{"a":{"b/c":"x"},"n":12345678901234567890123,"l":[1,{"z":null}],"t":"\u0041"}"#;
+        assert_eq!(at(document, "/a/b~1c"), Some("text x".into()));
+        assert_eq!(at(document, "/n"), Some("other 12345678901234567890123".into()));
+        assert_eq!(at(document, "/l/0"), Some("other 1".into()));
+        assert_eq!(at(document, "/l/1/z"), None);
+        assert_eq!(at(document, "/l/7"), None);
+        assert_eq!(at(document, "/t"), Some("text A".into()));
+        assert_eq!(at(document, "/a"), Some(r#"other {"b/c":"x"}"#.into()));
+        assert_eq!(at(document, "/n/deeper"), None);
+    }
+
+    #[test]
+    fn of_repeated_names_the_last_counts() {
+        assert_eq!(at(r#"{"id":1,"id":2}"#, "/id"), Some("other 2".into()));
+    }
+
+    #[test]
+    fn what_is_no_json_is_an_error() {
+        for document in ["", "{", "{\"a\":1} x", "\u{1}"] {
+            assert!(member(document.as_bytes(), &"/a".parse().unwrap()).is_err(), "{document}");
+        }
+        assert!(member(&[0xff], &"/a".parse().unwrap()).is_err());
+    }
+
+    #[test]
+    fn masked_members_do_not_tell_documents_apart() {
+        let masked = |document: &str| {
+            let pointers: Vec<JsonPointer> = vec!["/sentAt".parse().unwrap(), "/meta/nonce".parse().unwrap()];
+            let pointers: Vec<&[String]> = pointers.iter().map(JsonPointer::tokens).collect();
+            let mut out = Vec::new();
+            assert!(without(document.as_bytes(), &pointers, &mut out));
+            out
+        };
+        let first = masked(r#"{"id":1,"sentAt":5,"meta":{"nonce":"x","v":1}}"#);
+        assert_eq!(first, masked(r#"{"id":1,"sentAt":6,"meta":{"nonce":"y","v":1}}"#));
+        assert_ne!(first, masked(r#"{"id":1,"sentAt":5,"meta":{"nonce":"x","v":2}}"#));
+    }
+}

@@ -1,0 +1,213 @@
+//! `--key`: how a business key is named, and how it is taken from a record.
+//!
+//! ```text
+//!  record-key         the record's key
+//!  value              the record's value
+//!  header:NAME        the last header of that name
+//!  json:/pointer      a member of the JSON value (RFC 6901)
+//!  key-json:/pointer  a member of the JSON key
+//!  A+B                several, joined
+//! ```
+
+use super::json::{self, JsonPointer};
+use crate::format::Record;
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+/// The kinds of `--key` in the order in which they are explained.
+const SCHEMES: [&str; 5] = ["record-key", "value", "header:", "json:", "key-json:"];
+
+/// One or several keys that identify an event together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySpec {
+    parts: Vec<KeyPart>,
+}
+
+/// One key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyPart {
+    /// The record's key.
+    RecordKey,
+    /// The record's value.
+    Value,
+    /// The last header of this name.
+    Header(String),
+    /// A member of the JSON value.
+    Json(JsonPointer),
+    /// A member of the JSON key.
+    KeyJson(JsonPointer),
+}
+
+/// What one key is in one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// These bytes; text and numbers of JSON are different kinds.
+    Bytes {
+        /// Tells a string from a number with the same digits.
+        kind: u8,
+        /// The bytes.
+        bytes: Cow<'a, [u8]>,
+    },
+    /// Null, or not there.
+    Absent,
+    /// What should hold it cannot be decoded.
+    Undecodable,
+}
+
+/// Why a `--key` is not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "key {given:?}: {reason}; known are record-key, value, header:NAME, json:/pointer, key-json:/pointer, several joined by +"
+)]
+pub struct KeySpecError {
+    given: String,
+    reason: String,
+}
+
+impl KeySpec {
+    /// The record key alone.
+    #[must_use]
+    pub fn record_key() -> Self {
+        Self { parts: vec![KeyPart::RecordKey] }
+    }
+
+    /// The keys in their order; at least one.
+    #[must_use]
+    pub fn parts(&self) -> &[KeyPart] {
+        &self.parts
+    }
+}
+
+impl FromStr for KeySpec {
+    type Err = KeySpecError;
+
+    fn from_str(text: &str) -> Result<Self, KeySpecError> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = joint(rest).unwrap_or(rest.len());
+            let (one, behind) = rest.split_at(end);
+            parts.push(one.parse()?);
+            rest = behind.strip_prefix('+').unwrap_or(behind);
+        }
+        if parts.is_empty() {
+            return Err(KeySpecError { given: text.to_owned(), reason: "it is empty".to_owned() });
+        }
+        Ok(Self { parts })
+    }
+}
+
+/// Where the next key begins: a `+` that a known kind follows, so that names may hold a `+`.
+fn joint(text: &str) -> Option<usize> {
+    text.match_indices('+').map(|(at, _)| at).find(|at| {
+        SCHEMES.iter().any(|scheme| text.get(at + 1..).is_some_and(|rest| rest.starts_with(scheme)))
+    })
+}
+
+impl FromStr for KeyPart {
+    type Err = KeySpecError;
+
+    fn from_str(text: &str) -> Result<Self, KeySpecError> {
+        let refuse = |reason: String| KeySpecError { given: text.to_owned(), reason };
+        match text.split_once(':') {
+            None if text == "record-key" => Ok(Self::RecordKey),
+            None if text == "value" => Ok(Self::Value),
+            Some(("header", "")) => Err(refuse("the header has no name".to_owned())),
+            Some(("header", name)) => Ok(Self::Header(name.to_owned())),
+            Some(("json", pointer)) => pointer.parse().map(Self::Json).map_err(refuse),
+            Some(("key-json", pointer)) => pointer.parse().map(Self::KeyJson).map_err(refuse),
+            _ => Err(refuse("this kind is unknown".to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for KeySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, part) in self.parts.iter().enumerate() {
+            if at > 0 {
+                f.write_str("+")?;
+            }
+            part.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for KeyPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RecordKey => f.write_str("record-key"),
+            Self::Value => f.write_str("value"),
+            Self::Header(name) => write!(f, "header:{name}"),
+            Self::Json(pointer) => write!(f, "json:{pointer}"),
+            Self::KeyJson(pointer) => write!(f, "key-json:{pointer}"),
+        }
+    }
+}
+
+impl KeyPart {
+    /// Takes the key from a record.
+    pub fn extract<'a>(&self, record: &Record<'a>) -> Part<'a> {
+        match self {
+            Self::RecordKey => whole(record.key),
+            Self::Value => whole(record.value),
+            Self::Header(name) => {
+                // The last one wins, as in Kafka's `Headers.lastHeader`.
+                whole(record.headers.iter().filter(|h| h.key == name.as_bytes()).last().and_then(|h| h.value))
+            }
+            Self::Json(pointer) => member(record.value, pointer),
+            Self::KeyJson(pointer) => member(record.key, pointer),
+        }
+    }
+}
+
+fn whole(bytes: Option<&[u8]>) -> Part<'_> {
+    bytes.map_or(Part::Absent, |bytes| Part::Bytes { kind: b'b', bytes: Cow::Borrowed(bytes) })
+}
+
+fn member<'a>(document: Option<&'a [u8]>, pointer: &JsonPointer) -> Part<'a> {
+    let Some(document) = document else { return Part::Absent };
+    match json::member(document, pointer) {
+        Ok(None) => Part::Absent,
+        Ok(Some(json::Member::Text(text))) => {
+            let bytes = match text {
+                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+            };
+            Part::Bytes { kind: b's', bytes }
+        }
+        Ok(Some(json::Member::Other(raw))) => {
+            Part::Bytes { kind: b'j', bytes: Cow::Borrowed(raw.as_bytes()) }
+        }
+        Err(_) => Part::Undecodable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_spelled_as_they_are_read() {
+        for text in
+            ["record-key", "value", "header:event-id", "json:/payment/id", "record-key+json:/a+key-json:/b"]
+        {
+            assert_eq!(text.parse::<KeySpec>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_plus_inside_a_name_does_not_split_it() {
+        let spec: KeySpec = "header:a+b+value".parse().unwrap();
+        assert_eq!(spec.parts(), [KeyPart::Header("a+b".to_owned()), KeyPart::Value]);
+    }
+
+    #[test]
+    fn what_is_unknown_is_refused_with_the_list() {
+        for text in ["", "keys", "header:", "json:payment", "xml:/a"] {
+            let error = text.parse::<KeySpec>().unwrap_err().to_string();
+            assert!(error.contains("record-key"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What the fields of a sample look like: how often they are there, how distinct they are, whether
+//! they are times that run with the order of writing, nonces, or counters.
+
+use super::sample::{Sample, SampleRecord};
+use crate::keys::{JsonPointer, scalars};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Members of one value that are looked at; a wider document has no more than these.
+const MEMBERS: usize = 256;
+
+/// A field of the value or a header.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FieldName {
+    /// A member of the JSON value.
+    Json(JsonPointer),
+    /// A header.
+    Header(Vec<u8>),
+}
+
+/// The fields of a sample: for each the record that has it and what is written there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields {
+    pub(super) by_name: BTreeMap<FieldName, Vec<(usize, String)>>,
+}
+
+impl Fields {
+    pub(super) fn of(sample: &Sample) -> Self {
+        let mut by_name: BTreeMap<FieldName, Vec<(usize, String)>> = BTreeMap::new();
+        for (at, record) in sample.records.iter().enumerate() {
+            for_each_field(record, &mut |name, text| by_name.entry(name).or_default().push((at, text)));
+        }
+        Self { by_name }
+    }
+}
+
+fn for_each_field(record: &SampleRecord, each: &mut dyn FnMut(FieldName, String)) {
+    if let Some(value) = &record.value {
+        scalars(value, MEMBERS, &mut |pointer, raw| each(FieldName::Json(pointer.clone()), raw.to_owned()));
+    }
+    for (name, value) in &record.headers {
+        let text =
+            value.as_deref().map_or_else(|| "null".to_owned(), |v| String::from_utf8_lossy(v).into_owned());
+        each(FieldName::Header(name.clone()), text);
+    }
+}
+
+/// Of 100 records that have the field, how many distinct values there are.
+pub(super) fn distinct_percent(values: &[(usize, String)]) -> usize {
+    let distinct: BTreeSet<&str> = values.iter().map(|(_, text)| text.as_str()).collect();
+    distinct.len() * 100 / values.len().max(1)
+}
+
+/// Whether the values are times that run with the order of writing: they hardly ever step back from
+/// one record of a partition to the next.
+pub(super) fn is_running_time(sample: &Sample, values: &[(usize, String)]) -> bool {
+    let (mut steps, mut back) = (0usize, 0usize);
+    let mut last: BTreeMap<(usize, i64), i64> = BTreeMap::new();
+    for (at, text) in values {
+        let Some(time) = as_time(text) else { return false };
+        let Some(record) = sample.records.get(*at) else { continue };
+        // Several producers write side by side, each with a clock of its own.
+        if let Some(before) = last.insert((record.partition, record.producer_id.0), time) {
+            steps += 1;
+            back += usize::from(time < before);
+        }
+    }
+    steps > 0 && back * 20 <= steps
+}
+
+/// Milliseconds, when the text is a number in the range of present-day times in seconds,
+/// milliseconds, microseconds or nanoseconds, or an RFC 3339 time.
+fn as_time(text: &str) -> Option<i64> {
+    const YEAR_2005: f64 = 1.1e9;
+    const YEAR_2100: f64 = 4.2e9;
+    let text = text.trim_matches('"');
+    if let Ok(number) = text.parse::<f64>() {
+        return [1.0, 1e3, 1e6, 1e9]
+            .into_iter()
+            .find(|unit| (YEAR_2005..YEAR_2100).contains(&(number / unit)))
+            .map(|unit| rounded(number / unit * 1e3));
+    }
+    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the caller keeps the number below the year 2100")]
+fn rounded(number: f64) -> i64 {
+    number.round() as i64
+}
+
+/// Whether the values are nonces: long, of mixed characters, and never the same twice.
+pub(super) fn is_nonce(values: &[(usize, String)]) -> bool {
+    let random = |text: &str| {
+        let text = text.trim_matches('"');
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        let letters = text.bytes().filter(u8::is_ascii_alphabetic).count();
+        let alphabet = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+/=".contains(&b));
+        let different: BTreeSet<u8> = text.bytes().collect();
+        text.len() >= 16 && alphabet && digits * 8 >= text.len() && letters >= 2 && different.len() >= 8
+    };
+    distinct_percent(values) == 100 && values.iter().all(|(_, text)| random(text))
+}
+
+/// Whether the values are an attempt counter: small numbers, nearly all of them the same.
+pub(super) fn is_counter(values: &[(usize, String)]) -> bool {
+    let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
+    for (_, text) in values {
+        match text.trim_matches('"').parse::<u8>() {
+            Ok(number) if number <= 20 => *counts.entry(number).or_default() += 1,
+            _ => return false,
+        }
+    }
+    let most = counts.values().max().copied().unwrap_or(0);
+    // The usual value is the lowest: attempts count up from it.
+    counts.first_key_value().is_some_and(|(_, &count)| count == most) && most * 4 >= values.len() * 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(texts: &[&str]) -> Vec<(usize, String)> {
+        texts.iter().map(|text| (0, (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn times_are_known_by_their_range() {
+        assert_eq!(as_time("1700000000123"), Some(1_700_000_000_123));
+        assert_eq!(as_time("1700000000"), Some(1_700_000_000_000));
+        assert_eq!(as_time("\"2023-11-14T22:13:20.005Z\""), Some(1_700_000_000_005));
+        assert_eq!(as_time("1037"), None);
+        assert_eq!(as_time("\"order-1\""), None);
+    }
+
+    #[test]
+    fn a_nonce_is_random_and_an_order_number_is_not() {
+        assert!(is_nonce(&values(&[
+            "\"3f2504e0-4f89-11d3-9a0c-0305e82c3301\"",
+            "\"7d44488a-1b2c-4d3e-8f90-a1b2c3d4e5f6\""
+        ])));
+        assert!(!is_nonce(&values(&["\"order-2026-000001\"", "\"order-2026-000001\""])));
+        assert!(!is_nonce(&values(&["\"order-00001\"", "\"order-00002\""])));
+    }
+
+    #[test]
+    fn an_attempt_counter_is_nearly_always_its_lowest_value() {
+        assert!(is_counter(&values(&["1", "1", "1", "1", "2"])));
+        assert!(!is_counter(&values(&["1", "2", "3", "4"])));
+        assert!(!is_counter(&values(&["300", "300"])));
+    }
+}

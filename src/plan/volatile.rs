@@ -1,0 +1,106 @@
+//! Finds the fields that do not count as content: send times, nonces, attempt counters.
+//!
+//! A field that differs between the copies only is an update, not volatile. Volatile is what differs
+//! between nearly all records: a time that runs with the order of writing, or a nonce; or a small
+//! counter that is nearly always the same and counts up between copies whose other fields agree.
+//! A field is only masked when what is left still tells events apart, within one producer: else two
+//! logins of one customer would become one.
+
+use super::fields::{FieldName, Fields, distinct_percent, is_counter, is_nonce, is_running_time};
+use super::sample::{Sample, SampleRecord};
+use crate::keys::{Identity, KeyPart, Mask};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Of 100 records, how many distinct values a send time has at least: two may fall into one
+/// millisecond.
+const NEARLY_ALL: usize = 80;
+/// Of 100 records of one producer, how many must stay distinct without the masked fields.
+const STILL_APART: usize = 60;
+
+/// Adds volatile fields to `mask`.
+pub(super) fn find(sample: &Sample, fields: &Fields, identity: &Identity, mask: &mut Mask) {
+    let mut found = mask.clone();
+    for (name, values) in &fields.by_name {
+        if is_part_of(identity, name) || values.len() * 2 < sample.records.len() {
+            continue;
+        }
+        let differs = distinct_percent(values) >= NEARLY_ALL;
+        if differs && (is_running_time(sample, values) || is_nonce(values)) {
+            add(&mut found, name);
+        }
+    }
+    if found != *mask && tells_apart(sample, identity, &found) {
+        *mask = found;
+    }
+    for (name, values) in &fields.by_name {
+        if !is_part_of(identity, name)
+            && is_counter(values)
+            && counts_up(sample, identity, name, values, mask)
+        {
+            add(mask, name);
+        }
+    }
+}
+
+fn add(mask: &mut Mask, name: &FieldName) {
+    match name {
+        FieldName::Json(pointer) if !mask.json.contains(pointer) => mask.json.push(pointer.clone()),
+        FieldName::Header(header) if !mask.headers.contains(header) => mask.headers.push(header.clone()),
+        FieldName::Json(_) | FieldName::Header(_) => {}
+    }
+}
+
+fn is_part_of(identity: &Identity, name: &FieldName) -> bool {
+    let Identity::Key(spec) = identity else { return false };
+    spec.parts().iter().any(|part| match (part, name) {
+        (KeyPart::Json(own), FieldName::Json(field)) => field.tokens().starts_with(own.tokens()),
+        (KeyPart::Header(own), FieldName::Header(field)) => own.as_bytes() == field,
+        _ => false,
+    })
+}
+
+/// Whether most records of each producer stay distinct without the masked fields.
+fn tells_apart(sample: &Sample, identity: &Identity, mask: &Mask) -> bool {
+    let mut producers: BTreeMap<i64, (usize, BTreeSet<Vec<u8>>)> = BTreeMap::new();
+    for record in &sample.records {
+        let (records, contents) = producers.entry(record.producer_id.0).or_default();
+        *records += 1;
+        contents.insert(record.content(mask));
+    }
+    let records: usize = producers.values().map(|(records, _)| records).sum();
+    let distinct: usize = producers.values().map(|(_, contents)| contents.len()).sum();
+    // A key that the user chose identifies events by itself, unless it plainly does not.
+    let needed = if matches!(identity, Identity::Key(_)) { STILL_APART / 2 } else { STILL_APART };
+    distinct * 100 >= records * needed
+}
+
+/// Whether the counter goes up between records that are otherwise equal, at least once and never
+/// down.
+fn counts_up(
+    sample: &Sample,
+    identity: &Identity,
+    name: &FieldName,
+    values: &[(usize, String)],
+    mask: &Mask,
+) -> bool {
+    let mut without = mask.clone();
+    add(&mut without, name);
+    let counters: BTreeMap<usize, u8> =
+        values.iter().filter_map(|(at, text)| Some((*at, text.trim_matches('"').parse().ok()?))).collect();
+    let mut last: BTreeMap<Vec<u8>, u8> = BTreeMap::new();
+    let mut ups = 0;
+    for (at, record) in sample.records.iter().enumerate() {
+        let Some(&counter) = counters.get(&at) else { continue };
+        if let Some(before) = last.insert(apart_from(record, &without), counter) {
+            if counter < before {
+                return false;
+            }
+            ups += usize::from(counter > before);
+        }
+    }
+    ups > 0 && tells_apart(sample, identity, &without)
+}
+
+fn apart_from(record: &SampleRecord, mask: &Mask) -> Vec<u8> {
+    record.content(mask)
+}

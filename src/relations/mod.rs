@@ -1,0 +1,209 @@
+//! Surplus copies and the earlier copies that they repeat: all that the judgement of duplicates
+//! needs, as one plain structure with a version, that can be written to a file and read back.
+//!
+//! Goes in: the records whose digests were seen more than once ([`Candidate`]). Comes out:
+//! [`Relations`]. Equality is decided here, on contents and client times; what it means is decided
+//! in `judgement`, which sees no bytes.
+
+mod build;
+mod level;
+
+pub use build::{Candidate, group};
+pub use level::level;
+
+use crate::finding::{BusinessKey, Level, Visibility};
+use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
+use serde::{Deserialize, Serialize};
+
+/// The version of the structure; a reader refuses a larger one.
+pub const VERSION: u32 = 1;
+
+/// Everything that the judgement of duplicates needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Relations {
+    /// [`VERSION`] of the writer.
+    pub version: u32,
+    /// The topics, by the index that partitions and groups use.
+    pub topics: Vec<TopicNote>,
+    /// The partition directories, by the index that copies use.
+    pub partitions: Vec<PartitionNote>,
+    /// The producer sessions, by the index that copies use.
+    pub sessions: Vec<SessionNote>,
+    /// Equal contents under one identity, in the order of their first surplus copies.
+    pub groups: Vec<KeyGroup>,
+}
+
+/// A topic and how its events are identified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicNote {
+    /// The topic's name.
+    pub name: String,
+    /// The identity, as `--key` spells it, or `content`.
+    pub identity: String,
+    /// Whether the user chose it.
+    pub chosen_by_user: bool,
+    /// Fields that do not count as content.
+    pub volatile: Vec<String>,
+}
+
+/// A partition directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionNote {
+    /// Index into [`Relations::topics`].
+    pub topic: u32,
+    /// The partition's number.
+    pub partition: i32,
+    /// The directory, as the report names it.
+    pub directory: String,
+    /// The broker, where `meta.properties` tells it.
+    pub broker_id: Option<i32>,
+    /// The names of its segment files.
+    pub segments: Vec<String>,
+    /// Where read_committed consumers stop.
+    pub last_stable_offset: Offset,
+    /// The first record without producer id.
+    pub first_unprotected_offset: Option<Offset>,
+    /// How many bytes of it could not be read, expected tails aside.
+    pub damaged_bytes: u64,
+}
+
+/// One life of a producer, as far as the files show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionNote {
+    /// Such as `1000#1`.
+    pub name: String,
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// Whether it wrote in transactions.
+    pub transactional: bool,
+    /// What it wrote to each partition.
+    pub spans: Vec<SessionSpan>,
+}
+
+/// What one session wrote to one partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSpan {
+    /// Index into [`Relations::partitions`].
+    pub partition: u32,
+    /// Its first offset there.
+    pub first_offset: Offset,
+    /// Its last offset there.
+    pub last_offset: Offset,
+    /// Its smallest time there.
+    pub first_timestamp: Option<i64>,
+    /// Its largest time there.
+    pub last_timestamp: Option<i64>,
+}
+
+impl SessionNote {
+    /// What it wrote to `partition`.
+    #[must_use]
+    pub fn span(&self, partition: u32) -> Option<&SessionSpan> {
+        self.spans.iter().find(|span| span.partition == partition)
+    }
+
+    /// Its smallest time anywhere.
+    #[must_use]
+    pub fn first_timestamp(&self) -> Option<i64> {
+        self.spans.iter().filter_map(|span| span.first_timestamp).min()
+    }
+
+    /// Its largest time anywhere.
+    #[must_use]
+    pub fn last_timestamp(&self) -> Option<i64> {
+        self.spans.iter().filter_map(|span| span.last_timestamp).max()
+    }
+}
+
+/// The copies of one content under one identity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeyGroup {
+    /// Index into [`Relations::topics`].
+    pub topic: u32,
+    /// The identity.
+    pub business_key: BusinessKey,
+    /// The earliest first; every later one repeats an earlier one.
+    pub copies: Vec<RelatedCopy>,
+}
+
+/// A copy and what it repeats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelatedCopy {
+    /// The copy.
+    pub copy: StoredCopy,
+    /// Index into [`KeyGroup::copies`] of its predecessor; `None` for the first.
+    pub repeats: Option<u32>,
+    /// How equal it is to its predecessor.
+    pub level: Option<Level>,
+}
+
+/// One stored record, with what its batch says of its writer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredCopy {
+    /// Index into [`Relations::partitions`].
+    pub partition: u32,
+    /// Its offset.
+    pub offset: Offset,
+    /// The time that a consumer sees.
+    pub timestamp: Option<i64>,
+    /// The client's own time.
+    pub client_timestamp: Option<i64>,
+    /// Whose time the consumer sees, as Kafka's dump tool spells it.
+    pub timestamp_type: TimeSource,
+    /// The producer, −1 without idempotence.
+    pub producer_id: ProducerId,
+    /// Its epoch; `None` beside an id below 0.
+    pub producer_epoch: Option<ProducerEpoch>,
+    /// The record's sequence; `None` beside an id below 0.
+    pub sequence: Option<Sequence>,
+    /// Index into [`Relations::sessions`].
+    pub session: Option<u32>,
+    /// The leader under which it was appended.
+    pub partition_leader_epoch: Option<LeaderEpoch>,
+    /// What its transaction makes of it.
+    pub visibility: Visibility,
+    /// Its batch.
+    pub batch: BatchPlace,
+}
+
+/// Whose time a consumer sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TimeSource {
+    /// Format 0 has none.
+    NoTimestampType,
+    /// The client's.
+    CreateTime,
+    /// The broker's.
+    LogAppendTime,
+}
+
+impl TimeSource {
+    /// As Kafka's dump tool spells it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoTimestampType => "NoTimestampType",
+            Self::CreateTime => "CreateTime",
+            Self::LogAppendTime => "LogAppendTime",
+        }
+    }
+}
+
+/// The batch of a stored record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchPlace {
+    /// Index into [`PartitionNote::segments`].
+    pub segment: u32,
+    /// Where it begins in the segment.
+    pub position: FilePosition,
+    /// Its first offset.
+    pub base_offset: Offset,
+    /// Its last offset.
+    pub last_offset: Offset,
+    /// The sequence of its first record.
+    pub base_sequence: Option<Sequence>,
+    /// How many records it holds.
+    pub records: u32,
+    /// Its stored checksum.
+    pub crc: u32,
+}
