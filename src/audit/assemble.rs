@@ -11,7 +11,8 @@ use crate::plan::TopicPlan;
 use crate::relations::{self, PartitionNote, Relations, SessionNote, SessionSpan, TopicNote};
 use crate::report::model::{
     Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
-    ProducerReport, ProtectionReport, Report, SessionReport, TopicReport, Updates, Visibility, VisibleRecords,
+    ProducerReport, ProtectionReport, Report, SessionReport, TopicReport, Updates, Visibility,
+    VisibleRecords,
 };
 use std::collections::BTreeMap;
 
@@ -48,7 +49,12 @@ impl Parts<'_> {
     }
 
     fn dirs(&self) -> impl Iterator<Item = (usize, &PartitionDir, &PartitionOutcome)> {
-        self.inventory.partitions.iter().zip(self.outcomes).enumerate().map(|(at, (dir, outcome))| (at, dir, outcome))
+        self.inventory
+            .partitions
+            .iter()
+            .zip(self.outcomes)
+            .enumerate()
+            .map(|(at, (dir, outcome))| (at, dir, outcome))
     }
 }
 
@@ -62,16 +68,17 @@ pub(super) fn relations_base(
     led: &[usize],
 ) -> Relations {
     let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    let partitions = inventory.partitions.iter().zip(outcomes).enumerate().map(|(at, (dir, outcome))| PartitionNote {
-        topic: number(topics.of_partition(at)),
-        partition: dir.partition,
-        directory: dir.display.clone(),
-        broker_id: dir.broker_id,
-        segments: dir.segments.iter().map(|segment| segment.file_name.clone()).collect(),
-        last_stable_offset: outcome.facts.last_stable_offset,
-        first_unprotected_offset: outcome.first_unprotected,
-        damaged_bytes: outcome.damage.iter().filter(|(_, d)| !d.expected).map(|(_, d)| d.length).sum(),
-    });
+    let partitions =
+        inventory.partitions.iter().zip(outcomes).enumerate().map(|(at, (dir, outcome))| PartitionNote {
+            topic: number(topics.of_partition(at)),
+            partition: dir.partition,
+            directory: dir.display.clone(),
+            broker_id: dir.broker_id,
+            segments: dir.segments.iter().map(|segment| segment.file_name.clone()).collect(),
+            last_stable_offset: outcome.facts.last_stable_offset,
+            first_unprotected_offset: outcome.first_unprotected,
+            damaged_bytes: outcome.damage.iter().filter(|(_, d)| !d.expected).map(|(_, d)| d.length).sum(),
+        });
     Relations {
         version: relations::VERSION,
         topics: plans
@@ -109,20 +116,19 @@ fn session_note(session: &crate::facts::Session, led: &[usize]) -> SessionNote {
     }
 }
 
-/// The report; `findings` get their ids and their order here.
-pub(super) fn report(parts: &Parts<'_>, mut findings: Vec<Finding>) -> Report {
-    let ids = parts.topics.all.iter().filter_map(|topic| Some((topic.name.clone(), topic.id.clone()?)));
-    crate::judgement::identify(&mut findings, &ids.collect());
+/// The report, but for its verdict.
+pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>) -> Report {
     let mut report = Report::new(parts.options.invocation.clone());
     report.set_as_of(parts.as_of);
     report.evidence = evidence(parts);
     report.coverage = coverage(parts);
     report.topics = topics(parts);
     for topic in report.topics.iter().filter(|topic| !topic.internal) {
-        report.visibility.read_uncommitted.add(topic.visibility.read_uncommitted);
-        report.visibility.read_committed.add(topic.visibility.read_committed);
+        add(&mut report.visibility.read_uncommitted, topic.visibility.read_uncommitted);
+        add(&mut report.visibility.read_committed, topic.visibility.read_committed);
     }
     (report.producers, report.producers_omitted) = producers(parts);
+    report.verdict.complete = coverage_is_complete(parts);
     report.findings = findings;
     report
 }
@@ -135,9 +141,11 @@ fn evidence(parts: &Parts<'_>) -> Vec<Evidence> {
         .iter()
         .enumerate()
         .map(|(at, log_dir)| {
-            let own = if log_dir.scope == LogDirScope::Whole { (log_dir.files, log_dir.bytes) } else { (0, 0) };
+            let own =
+                if log_dir.scope == LogDirScope::Whole { (log_dir.files, log_dir.bytes) } else { (0, 0) };
             let files = own.0 + of_dir(at).map(|dir| dir.files).sum::<usize>();
-            let newest = of_dir(at).filter_map(|dir| dir.newest_file_time).chain(log_dir.newest_file_time).max();
+            let newest =
+                of_dir(at).filter_map(|dir| dir.newest_file_time).chain(log_dir.newest_file_time).max();
             Evidence {
                 directory: log_dir.display.clone(),
                 broker_id: log_dir.broker_id,
@@ -152,7 +160,8 @@ fn evidence(parts: &Parts<'_>) -> Vec<Evidence> {
 }
 
 fn coverage(parts: &Parts<'_>) -> Coverage {
-    let mut coverage = Coverage { partitions: count(parts.inventory.partitions.len()), ..Coverage::default() };
+    let mut coverage =
+        Coverage { partitions: count(parts.inventory.partitions.len()), ..Coverage::default() };
     let mut damage: Vec<DamageReport> =
         parts.inventory.damage.iter().map(|d| DamageReport::new(d.file.clone(), &d.damage)).collect();
     for (_, dir, outcome) in parts.dirs() {
@@ -173,9 +182,20 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
     coverage.damage_omitted = count(damage.len().saturating_sub(parts.listed()));
     damage.truncate(parts.listed());
     coverage.damage = damage;
-    coverage.notes =
-        parts.inventory.notes.iter().map(|note| Note::about(note.file.clone(), note.detail.clone())).collect();
+    coverage.notes = parts
+        .inventory
+        .notes
+        .iter()
+        .map(|note| Note::about(note.file.clone(), note.detail.clone()))
+        .collect();
     coverage
+}
+
+/// Whether all was read, tails that a broker leaves by nature aside.
+fn coverage_is_complete(parts: &Parts<'_>) -> bool {
+    let beside = parts.inventory.damage.iter().map(|found| &found.damage);
+    let inside = parts.outcomes.iter().flat_map(|outcome| outcome.damage.iter().map(|(_, damage)| damage));
+    beside.chain(inside).all(|damage| damage.expected)
 }
 
 fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
@@ -229,6 +249,13 @@ fn visible(records: u64, seen: super::groups::Seen, keyed: bool) -> VisibleRecor
     }
 }
 
+fn add(sum: &mut VisibleRecords, part: VisibleRecords) {
+    let both = |a: Option<u64>, b: Option<u64>| if a.is_none() { b } else { Some(a? + b?) };
+    sum.records += part.records;
+    sum.distinct_keys = both(sum.distinct_keys, part.distinct_keys);
+    sum.repeated_key_records = both(sum.repeated_key_records, part.repeated_key_records);
+}
+
 fn identity(plan: &TopicPlan) -> Identity {
     Identity {
         key: plan.identity.name(),
@@ -239,7 +266,12 @@ fn identity(plan: &TopicPlan) -> Identity {
     }
 }
 
-fn partition_report(parts: &Parts<'_>, at: usize, dir: &PartitionDir, outcome: &PartitionOutcome) -> PartitionReport {
+fn partition_report(
+    parts: &Parts<'_>,
+    at: usize,
+    dir: &PartitionDir,
+    outcome: &PartitionOutcome,
+) -> PartitionReport {
     let facts = &outcome.facts;
     let leader = parts.leaders.get(at).filter(|&&leader| leader != at);
     let epochs = if dir.leader_epochs.is_empty() {
@@ -271,14 +303,31 @@ fn partition_report(parts: &Parts<'_>, at: usize, dir: &PartitionDir, outcome: &
 
 fn protection(facts: &PartitionFacts, listed: usize) -> ProtectionReport {
     let protection = &facts.protection;
-    let stretches: Vec<Stretch> = protection.stretches.iter().take(listed).map(|s| reported(s)).collect();
+    let stretches: Vec<Stretch> = protection.stretches.iter().take(listed).map(reported).collect();
     ProtectionReport {
         idempotent_records: protection.idempotent_records,
         transactional_records: protection.transactional_records,
         unprotected_records: protection.unprotected_records,
         legacy_records: protection.legacy_records,
-        stretches_omitted: protection.stretches_omitted + count(protection.stretches.len().saturating_sub(listed)),
+        stretches_omitted: protection.stretches_omitted
+            + count(protection.stretches.len().saturating_sub(listed)),
         stretches,
+    }
+}
+
+fn reported(stretch: &crate::facts::ProtectionStretch) -> Stretch {
+    let window = Window::new(stretch.first_timestamp, stretch.last_timestamp);
+    Stretch {
+        topic: None,
+        partition: None,
+        mode: stretch.mode,
+        first_offset: stretch.first_offset.0,
+        last_offset: stretch.last_offset.0,
+        records: stretch.records,
+        first_timestamp: window.first_timestamp,
+        first_time: window.first_time,
+        last_timestamp: window.last_timestamp,
+        last_time: window.last_time,
     }
 }
 

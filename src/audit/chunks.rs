@@ -116,7 +116,14 @@ impl ChunkReader {
         }
     }
 
-    fn chunk(&mut self, task: &Task, position: u64, bytes: Vec<u8>, ends_segment: bool, stopped: Option<Stop>) -> Chunk {
+    fn chunk(
+        &mut self,
+        task: &Task,
+        position: u64,
+        bytes: Vec<u8>,
+        ends_segment: bool,
+        stopped: Option<Stop>,
+    ) -> Chunk {
         let number = self.next_number;
         self.next_number += 1;
         let (partition, segment) = (task.partition, task.segment);
@@ -135,7 +142,9 @@ fn cut(source: &mut SegmentSource, position: u64) -> io::Result<(Vec<u8>, bool)>
         match next {
             // The first batch alone is larger than the piece.
             Next::Needs(size) if whole == 0 && size > window.len() => wanted = size,
-            Next::Needs(_) | Next::End => return Ok((window.get(..whole).unwrap_or_default().to_vec(), true)),
+            Next::Needs(_) | Next::End => {
+                return Ok((window.get(..whole).unwrap_or_default().to_vec(), true));
+            }
             Next::Unbelievable => return Ok((window.get(..whole).unwrap_or_default().to_vec(), false)),
         }
     }

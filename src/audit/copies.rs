@@ -2,7 +2,7 @@
 
 use super::groups::Wanted;
 use super::pass::{ChunkStart, PartitionOutcome, Subject};
-use crate::candidates::{DigestKey, Fingerprint};
+use crate::candidates::{DigestKey, Fingerprint, RECORD_SET};
 use crate::finding::{BusinessKey, KeyPart as ReportedPart, Outcome, Visibility};
 use crate::format::{Batch, Decompressor, Record, SegmentItem, TimestampType};
 use crate::input::{self, ReadMode};
@@ -51,7 +51,9 @@ pub(super) fn fetch(look: &SecondLook<'_>, wanted: &[Wanted]) -> Vec<Candidate> 
 fn regions<'w>(look: &SecondLook<'_>, wanted: &'w [Wanted]) -> Vec<Region<'w>> {
     let mut regions = Vec::new();
     for of_partition in wanted.chunk_by(|a, b| a.partition == b.partition) {
-        let Some(partition) = of_partition.first().and_then(|w| usize::try_from(w.partition).ok()) else { continue };
+        let Some(partition) = of_partition.first().and_then(|w| usize::try_from(w.partition).ok()) else {
+            continue;
+        };
         let Some(outcome) = look.outcomes.get(partition) else { continue };
         let start_of = |offset: Offset| {
             outcome.starts.partition_point(|start| start.base_offset <= offset).saturating_sub(1)
@@ -66,7 +68,12 @@ fn regions<'w>(look: &SecondLook<'_>, wanted: &'w [Wanted]) -> Vec<Region<'w>> {
     regions
 }
 
-fn walk(look: &SecondLook<'_>, region: &Region<'_>, decompressor: &mut Decompressor, content: &mut Content) -> Vec<Candidate> {
+fn walk(
+    look: &SecondLook<'_>,
+    region: &Region<'_>,
+    decompressor: &mut Decompressor,
+    content: &mut Content,
+) -> Vec<Candidate> {
     let mut found = Vec::new();
     let Some(subject) = look.subjects.get(region.partition) else { return found };
     let Some(segment) = subject.segments.get(region.start.segment) else { return found };
@@ -102,7 +109,8 @@ fn read_batch(
     content: &mut Content,
     found: &mut Vec<Candidate>,
 ) {
-    let (Some(outcome), Some(plan)) = (look.outcomes.get(region.partition), look.plans.get(region.partition)) else {
+    let (Some(outcome), Some(plan)) = (look.outcomes.get(region.partition), look.plans.get(region.partition))
+    else {
         return;
     };
     let first = found.len();
@@ -133,11 +141,10 @@ fn read_batch(
     }
 }
 
-/// Keeps the digests of record sets apart from those of contents.
-const RECORD_SET: u32 = 1;
-const CONTENT: u32 = 2;
-
-#[expect(clippy::too_many_arguments, reason = "each is a different thing, and they are at hand in one place only")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is a different thing, and they are at hand in one place only"
+)]
 fn candidate(
     look: &SecondLook<'_>,
     region: &Region<'_>,
@@ -185,8 +192,8 @@ fn candidate(
     };
     Candidate {
         identity,
-        content: look.digest_key.content(CONTENT, content, &plan.mask, record),
-        exact_content: look.digest_key.content(CONTENT, content, &Mask::default(), record),
+        content: look.digest_key.content(content, &plan.mask, record),
+        exact_content: look.digest_key.content(content, &Mask::default(), record),
         record_set: Fingerprint(0),
         business_key: business_key(plan, content, record),
         copy,
@@ -215,7 +222,8 @@ fn shown_key(spec: &KeySpec, record: &Record<'_>) -> BusinessKey {
         };
     }
     let parts = spec.parts().iter().map(|part| {
-        let mut shown = ReportedPart { key: part.to_string(), text: None, base64: None, null: None, keyed_hash: None };
+        let mut shown =
+            ReportedPart { key: part.to_string(), text: None, base64: None, null: None, keyed_hash: None };
         match part.extract(record) {
             Part::Bytes { bytes, .. } => match printable(&bytes) {
                 Some(text) => shown.text = Some(text),

@@ -47,7 +47,11 @@ pub(super) struct Wanted {
 }
 
 /// Counts keys by topic, and finds the records whose identity and content may be there twice.
-pub(super) fn group(rows: RowStore, partitions: &[PartitionView<'_>], topics: usize) -> (Vec<KeyCounts>, Vec<Wanted>) {
+pub(super) fn group(
+    rows: RowStore,
+    partitions: &[PartitionView<'_>],
+    topics: usize,
+) -> (Vec<KeyCounts>, Vec<Wanted>) {
     let mut counts = vec![KeyCounts::default(); topics];
     let mut wanted = Vec::new();
     let view = |row: &Row| usize::try_from(row.partition).ok().and_then(|at| partitions.get(at));
@@ -57,7 +61,8 @@ pub(super) fn group(rows: RowStore, partitions: &[PartitionView<'_>], topics: us
         for rows in rows.chunk_by(|a, b| view(a).map(|v| v.topic) == view(b).map(|v| v.topic)) {
             let Some(first) = rows.first().and_then(view) else { continue };
             let Some(counts) = counts.get_mut(first.topic) else { continue };
-            let committed = rows.iter().filter(|row| view(row).is_some_and(|v| v.is_committed(row.offset))).count();
+            let committed =
+                rows.iter().filter(|row| view(row).is_some_and(|v| v.is_committed(row.offset))).count();
             counts.uncommitted.add(rows.len());
             counts.committed.add(committed);
             if rows.len() == 1 {

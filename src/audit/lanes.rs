@@ -1,12 +1,12 @@
 //! Takes one batch apart for both lanes: its header for the batch lane, its records for the record
 //! lane.
 
-use crate::plan::TopicPlan;
 use crate::candidates::{DigestKey, Row};
 use crate::facts::BatchFact;
 use crate::format::control::ControlRecord;
 use crate::format::{Batch, Damage, DamageKind, Decompressor, RecordsError};
 use crate::keys::{Content, Keyed};
+use crate::plan::TopicPlan;
 use crate::units::Offset;
 
 /// What is to be done with the records of a partition.
@@ -75,7 +75,13 @@ impl Lanes {
     }
 
     /// Adds what `batch` holds.
-    pub(super) fn take(&mut self, batch: &Batch<'_>, segment: usize, lane: &RecordLane<'_>, into: &mut Gathered) {
+    pub(super) fn take(
+        &mut self,
+        batch: &Batch<'_>,
+        segment: usize,
+        lane: &RecordLane<'_>,
+        into: &mut Gathered,
+    ) {
         let mut header = batch.header.clone();
         let mut control = None;
         let mut read = Ok(());
@@ -136,7 +142,12 @@ impl Lanes {
 }
 
 /// A compressed wrapper of format 0 or 1 tells its first offset and its count only inside.
-fn complete_wrapper(header: &mut crate::format::BatchHeader, first: Option<Offset>, last: Option<Offset>, count: u32) {
+fn complete_wrapper(
+    header: &mut crate::format::BatchHeader,
+    first: Option<Offset>,
+    last: Option<Offset>,
+    count: u32,
+) {
     if header.records_count.is_some() {
         return;
     }

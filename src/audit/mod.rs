@@ -74,6 +74,17 @@ pub struct Audit {
     pub report: Report,
     /// What the duplicate findings rest on.
     pub relations: Relations,
+    topic_ids: BTreeMap<String, String>,
+}
+
+impl Audit {
+    /// The duplicate findings with all of their groups, whatever the report omits.
+    #[must_use]
+    pub fn surplus(&self) -> Vec<Finding> {
+        let mut findings = judgement::duplicates::findings(&self.relations, Examples::All);
+        judgement::identify(&mut findings, &self.topic_ids);
+        findings
+    }
 }
 
 /// Audits what `options` names.
@@ -103,7 +114,9 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         .partitions
         .iter()
         .enumerate()
-        .map(|(at, dir)| subject(&inventory, at, dir, leaders[at] == at, &plans[topics.of_partition(at)], options))
+        .map(|(at, dir)| {
+            subject(&inventory, at, dir, leaders[at] == at, &plans[topics.of_partition(at)], options)
+        })
         .collect();
     let digest_key = DigestKey::random();
     let rows = RowStore::default();
@@ -111,7 +124,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
 
     let contexts: Vec<&PartitionContext> = subjects.iter().map(|subject| &subject.context).collect();
     let facts: Vec<_> = contexts.iter().copied().zip(outcomes.iter().map(|outcome| &outcome.facts)).collect();
-    let led: Vec<usize> = leaders.iter().enumerate().filter(|(at, leader)| at == *leader).map(|(at, _)| at).collect();
+    let led: Vec<usize> =
+        leaders.iter().enumerate().filter(|(at, leader)| at == *leader).map(|(at, _)| at).collect();
     let judged: Vec<_> = led.iter().filter_map(|&at| facts.get(at).copied()).collect();
     let sessions = Sessions::build(&judged);
     let views: Vec<PartitionView<'_>> = outcomes
@@ -137,7 +151,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
-    findings.extend(judgement::single_facts(&judged, &sessions, as_of));
+    // findings.extend(judgement::single_facts(&judged, &sessions, as_of));
     let parts = assemble::Parts {
         options,
         inventory: &inventory,
@@ -152,8 +166,10 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         relations: &relations,
         as_of,
     };
+    let topic_ids = topics.all.iter().filter_map(|t| Some((t.name.clone(), t.id.clone()?))).collect();
+    judgement::identify(&mut findings, &topic_ids);
     let report = assemble::report(&parts, findings);
-    Ok(Audit { report, relations })
+    Ok(Audit { report, relations, topic_ids })
 }
 
 /// The topics of the run, and to which of them each partition directory belongs.

@@ -26,7 +26,11 @@ pub(super) fn leaders(inventory: &Inventory, mode: ReadMode) -> Vec<usize> {
 
 /// The leader epoch of the last batch and the offset behind it, from the last segment that has a
 /// batch.
-fn newest(inventory: &Inventory, dir: &PartitionDir, mode: ReadMode) -> (Option<LeaderEpoch>, Option<Offset>) {
+fn newest(
+    inventory: &Inventory,
+    dir: &PartitionDir,
+    mode: ReadMode,
+) -> (Option<LeaderEpoch>, Option<Offset>) {
     for segment in dir.segments.iter().rev() {
         let Ok(source) = input::open_segment(&segment.path, mode, segment.len) else { continue };
         let Some(log_dir) = inventory.log_dir(dir) else { continue };

@@ -18,7 +18,12 @@ const RECORDS: usize = 20_000;
 const BYTES: usize = 8 << 20;
 
 /// The samples of all topics, in their order.
-pub(super) fn take(inventory: &Inventory, leaders: &[usize], topics: &Topics, options: &AuditOptions) -> Vec<Sample> {
+pub(super) fn take(
+    inventory: &Inventory,
+    leaders: &[usize],
+    topics: &Topics,
+    options: &AuditOptions,
+) -> Vec<Sample> {
     if options.records == Records::HeadersOnly {
         return topics.all.iter().map(|_| Sample::default()).collect();
     }

@@ -8,6 +8,12 @@ use crate::keys::{self, Content, Identity, KeySpec, Keyed, Mask};
 use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+/// Keep digests of different things apart.
+const KEY: u32 = 1;
+const CONTENT: u32 = 2;
+/// For the records of a batch.
+pub const RECORD_SET: u32 = 3;
+
 /// The key of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct DigestKey {
@@ -37,38 +43,31 @@ impl DigestKey {
         Fingerprint(u128::from(h1) << 64 | u128::from(h2))
     }
 
-    /// The digest of a business key; `domain` keeps topics apart.
-    pub fn key(&self, domain: u32, spec: &KeySpec, record: &Record<'_>) -> (Keyed, Fingerprint) {
+    /// The digest of a business key: equal in all topics.
+    pub fn key(&self, spec: &KeySpec, record: &Record<'_>) -> (Keyed, Fingerprint) {
         let mut keyed = Keyed::Without;
-        let digest = self.of(domain, |write| keyed = keys::identify(spec, record, write));
+        let digest = self.of(KEY, |write| keyed = keys::identify(spec, record, write));
         (keyed, digest)
     }
 
     /// The digest of a record's identity.
     pub fn identity(
         &self,
-        domain: u32,
         identity: &Identity,
         content: &mut Content,
         mask: &Mask,
         record: &Record<'_>,
     ) -> (Keyed, Fingerprint) {
         match identity {
-            Identity::Key(spec) => self.key(domain, spec, record),
-            Identity::Content => (Keyed::Yes, self.content(domain, content, mask, record)),
+            Identity::Key(spec) => self.key(spec, record),
+            Identity::Content => (Keyed::Yes, self.content(content, mask, record)),
         }
     }
 
     /// The digest of a record's content.
-    pub fn content(
-        &self,
-        domain: u32,
-        content: &mut Content,
-        mask: &Mask,
-        record: &Record<'_>,
-    ) -> Fingerprint {
+    pub fn content(&self, content: &mut Content, mask: &Mask, record: &Record<'_>) -> Fingerprint {
         let bytes = content.bytes(record, mask);
-        self.of(domain, |write| write(bytes))
+        self.of(CONTENT, |write| write(bytes))
     }
 
     /// 32 bits that equal contents share: different bits, different contents. Cheap, and only a

@@ -7,5 +7,5 @@
 mod digest;
 mod store;
 
-pub use digest::{DigestKey, Fingerprint};
+pub use digest::{DigestKey, Fingerprint, RECORD_SET};
 pub use store::{Row, RowSink, RowStore};

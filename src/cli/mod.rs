@@ -5,6 +5,7 @@
 
 mod dump;
 mod explain;
+mod scan;
 mod schema;
 mod terminal;
 
@@ -26,6 +27,8 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Tell which events are stored more than once, who wrote each copy, and why
+    Scan(scan::ScanArguments),
     /// Print what a broker's file holds, as Kafka's dump tool does
     Dump(dump::DumpArguments),
     /// Say what a finding means, what else looks like it, and what to do
@@ -36,8 +39,12 @@ pub enum Command {
 
 impl Command {
     /// Does it, writes to `out`, and chooses the exit status.
+    ///
+    /// # Errors
+    /// [`AuditError`] when the command cannot run; exit status 2.
     pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
         match self {
+            Self::Scan(arguments) => scan::run(arguments, out),
             Self::Dump(arguments) => dump::run(arguments, out),
             Self::Explain(command) => command.run(out),
             Self::Schema => schema::run(out),

@@ -110,13 +110,13 @@ enum FailOn {
 }
 
 impl FailOn {
-    fn counts(self, finding: &Finding) -> bool {
+    const fn severity(self) -> Option<Severity> {
         match self {
-            Self::Info => true,
-            Self::Low => finding.severity >= Severity::Low,
-            Self::Medium => finding.severity >= Severity::Medium,
-            Self::High => finding.severity >= Severity::High,
-            Self::Never => false,
+            Self::Info => Some(Severity::Info),
+            Self::Low => Some(Severity::Low),
+            Self::Medium => Some(Severity::Medium),
+            Self::High => Some(Severity::High),
+            Self::Never => None,
         }
     }
 }
@@ -136,24 +136,37 @@ fn parse_time(text: &str) -> Result<i64, String> {
 pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
     let options = options(arguments)?;
     let sink = report::sink::Sink::beside(&arguments.paths);
-    let existing = if arguments.force { report::sink::Existing::Replace } else { report::sink::Existing::Refuse };
+    let existing =
+        if arguments.force { report::sink::Existing::Replace } else { report::sink::Existing::Keep };
     for path in arguments.output.iter().chain(&arguments.list) {
         sink.check(path, existing)?;
     }
     let mut audit = audit::run(&options)?;
-    report::verdict::conclude(&mut audit.report, |finding| arguments.fail_on.counts(finding));
+    audit.report.verdict = report::verdict::of(&audit.report, arguments.fail_on.severity());
     if let Some(path) = &arguments.list {
-        sink.write(path, existing, |out| report::list::write(&audit.relations, &audit.report.findings, out))?;
+        sink.write(path, existing, |out| write_list(&audit.surplus(), out))?;
     }
     let print = |report: &Report, out: &mut dyn Write| match arguments.format {
         Format::Json => report::json::write(report, out),
-        Format::Table => report::table::write(report, out),
+        Format::Table => report::json::write(report, out),
     };
     match &arguments.output {
         Some(path) => sink.write(path, existing, |out| print(&audit.report, out))?,
         None => report::sink::print(out, |out| print(&audit.report, out))?,
     }
     Ok(exit_code(&audit.report))
+}
+
+fn write_list(findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
+    let mut list = report::list::List::begin(out)?;
+    for finding in findings {
+        for group in &finding.groups {
+            for copy in group.copies.iter().skip(1) {
+                list.row(&report::list::ListRow::of(finding, &group.business_key, copy))?;
+            }
+        }
+    }
+    list.finish().map(|_| ())
 }
 
 fn exit_code(report: &Report) -> ExitCode {
@@ -183,7 +196,11 @@ fn options(arguments: &ScanArguments) -> Result<AuditOptions, AuditError> {
         mode: if arguments.offline { ReadMode::Mapped } else { ReadMode::Positioned },
         leftovers: if arguments.include_leftovers { Leftovers::List } else { Leftovers::SetAside },
         threads: arguments.threads.unwrap_or(available),
-        examples: if arguments.max_groups == 0 { Examples::All } else { Examples::AtMost(arguments.max_groups) },
+        examples: if arguments.max_groups == 0 {
+            Examples::All
+        } else {
+            Examples::AtMost(arguments.max_groups)
+        },
         expiration_ms: arguments.expiration,
         as_of: arguments.as_of,
         invocation: Invocation {

@@ -29,7 +29,8 @@ pub fn identify(findings: &mut [Finding], topic_ids: &BTreeMap<String, String>) 
 }
 
 fn anchor(finding: &Finding) -> String {
-    if let Some(copy) = finding.groups.first().and_then(|group| group.copies.get(1).or(group.copies.first())) {
+    if let Some(copy) = finding.groups.first().and_then(|group| group.copies.get(1).or(group.copies.first()))
+    {
         return format!("copy {} {} {}", copy.topic, copy.partition, copy.offset);
     }
     // Facts of different kinds can share a place, so the code tells them apart.
@@ -38,7 +39,10 @@ fn anchor(finding: &Finding) -> String {
         return format!("{code} {} {} {}", gap.partition, gap.producer_id, gap.at_offset);
     }
     if let Some(transaction) = finding.transactions.first() {
-        return format!("{code} {} {} {}", transaction.partition, transaction.producer_id, transaction.first_offset);
+        return format!(
+            "{code} {} {} {}",
+            transaction.partition, transaction.producer_id, transaction.first_offset
+        );
     }
     if let Some(stretch) = finding.stretches.first() {
         return format!("{code} {:?} {}", stretch.partition, stretch.first_offset);
