@@ -151,7 +151,6 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
-    // findings.extend(judgement::single_facts(&judged, &sessions, as_of));
     let parts = assemble::Parts {
         options,
         inventory: &inventory,
@@ -246,7 +245,7 @@ fn subject<'p>(
     for (at, segment) in segments.iter_mut().enumerate() {
         segment.next_base = bases.get(at + 1).copied();
     }
-    let snapshots = dir.snapshots.iter().map(|file| facts_snapshot(file)).collect();
+    let snapshots = dir.snapshots.iter().map(facts_snapshot).collect();
     let context = PartitionContext {
         topic: dir.topic.clone(),
         partition: dir.partition,

@@ -18,6 +18,7 @@ use std::str::FromStr;
 
 /// Tell which events are stored more than once, who wrote each copy, and why.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line are bools")]
 #[command(after_help = "Examples:
   dedup-audit scan /var/kafka/orders-0
   dedup-audit scan /var/kafka --key json:/payment/id --format json
@@ -148,7 +149,10 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     }
     let print = |report: &Report, out: &mut dyn Write| match arguments.format {
         Format::Json => report::json::write(report, out),
-        Format::Table => report::json::write(report, out),
+        Format::Table => {
+            writeln!(out, "{}", report.verdict.headline)?;
+            report.verdict.sentences.iter().try_for_each(|sentence| writeln!(out, "{sentence}"))
+        }
     };
     match &arguments.output {
         Some(path) => sink.write(path, existing, |out| print(&audit.report, out))?,
