@@ -3,7 +3,9 @@
 //! The scan says what is a batch and what is damage. Kafka's tool prints a batch whatever its
 //! checksum says, so damage that can be read as a batch is printed as one, marked invalid.
 
-use super::printer::{Checksum, ControlText, PrintedBatch, Printer, RestOfFile};
+use super::decoder::InternalTopic;
+use super::printer::{Checksum, ControlText, PrintedBatch, PrintedRecord, Printer, RestOfFile};
+use super::seek::{self, From};
 use super::{Depth, DumpOptions, Talk};
 use crate::format::control::{ControlRecord, Outcome};
 use crate::format::internal::quorum;
@@ -16,6 +18,7 @@ use crate::format::{
 };
 use crate::units::{FilePosition, Offset};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Bytes of the largest batch that is read although its checksum is wrong: what a broker with the
 /// usual limits could have written, many times over.
@@ -34,52 +37,89 @@ pub(super) struct LogFile<'a> {
     pub(super) base: Option<Offset>,
     /// What its end may look like.
     pub(super) tail: TailExpectation,
+    /// Where it is, for the indexes beside it.
+    pub(super) path: &'a Path,
+    /// Whose records are to be read.
+    pub(super) decoder: Option<InternalTopic>,
 }
 
 /// Prints a log that is open twice: `source` is scanned, `again` is for what the scan calls damage.
 pub(super) fn dump<S: ByteSource, W: Write>(
-    source: S,
+    mut source: S,
     again: &mut S,
     file: LogFile<'_>,
     options: &DumpOptions,
     printer: &mut impl Printer,
     talk: &mut Talk<'_, W>,
 ) -> io::Result<()> {
-    let length = source.len();
-    let mut scanner = match file.base {
-        Some(base) => SegmentScanner::new(source, base, file.tail),
-        None => SegmentScanner::unnamed(source, file.tail),
+    let start = match file.base {
+        Some(base) => seek::start(&mut source, file.path, base, &options.selection),
+        None => 0,
     };
-    let mut dump = LogDump { options, printer, talk, decompressor: Decompressor::default() };
+    if start > 0 {
+        talk.note(start, "begins here, as the index says")?;
+    }
+    let view = From { source: &mut source, start };
+    let mut scanner = match file.base {
+        Some(base) => SegmentScanner::new(view, base, file.tail),
+        None => SegmentScanner::unnamed(view, file.tail),
+    };
+    let mut dump = LogDump { options, file, start, printer, talk, decompressor: Decompressor::default() };
     loop {
         let position = scanner.position();
         match scanner.next_item() {
             Ok(None) => return Ok(()),
-            Ok(Some(SegmentItem::Batch(batch))) => dump.batch(&batch, Checksum::Right)?,
+            Ok(Some(SegmentItem::Batch(batch))) => {
+                // The index proved that offsets are in order, so nothing that is wanted comes behind.
+                if start > 0 && batch.header.base_offset.0 > options.selection.offsets.last {
+                    return Ok(());
+                }
+                dump.batch(&batch, Checksum::Right)?;
+            }
             Ok(Some(SegmentItem::Suspect(suspect))) => dump.suspect(suspect)?,
-            Ok(Some(SegmentItem::Damage(damage))) => dump.damage(again, &damage, length, file.name)?,
-            Err(error) => return dump.talk.damage(position.0, &error.to_string()),
+            Ok(Some(SegmentItem::Damage(damage))) => dump.damage(again, damage)?,
+            Err(error) => return dump.talk.damage(position.plus(start).0, &error.to_string()),
         }
     }
 }
 
 struct LogDump<'a, 't, P, W> {
     options: &'a DumpOptions,
+    file: LogFile<'a>,
+    /// Bytes in front of what is scanned.
+    start: u64,
     printer: &'a mut P,
     talk: &'a mut Talk<'t, W>,
     decompressor: Decompressor,
 }
 
 impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
+    /// Prints a batch, as far as it is selected.
     fn batch(&mut self, batch: &Batch<'_>, checksum: Checksum) -> io::Result<()> {
-        let size = u64::try_from(batch.bytes.len()).unwrap_or(u64::MAX);
-        let shown = PrintedBatch { header: &batch.header, position: batch.position, size, checksum };
-        self.printer.batch(shown)?;
-        if self.options.depth == Depth::Batches {
+        let selection = &self.options.selection;
+        if !selection.admits_batch(&batch.header) {
             return Ok(());
         }
-        let (printer, mut written, mut unreadable) = (&mut *self.printer, Ok(()), None);
+        let size = u64::try_from(batch.bytes.len()).unwrap_or(u64::MAX);
+        let position = batch.position.plus(self.start);
+        let shown = PrintedBatch { header: &batch.header, position, size, checksum };
+        if self.options.depth == Depth::Batches {
+            return self.printer.batch(shown);
+        }
+        // The line of a batch waits for the first record that is selected.
+        let mut waiting = selection.may_split(shown) && batch.header.records_count != Some(0);
+        if !waiting {
+            self.printer.batch(shown)?;
+        }
+        let (printer, topic) = (&mut *self.printer, self.file.decoder);
+        let (mut written, mut unreadable) = (Ok(()), None);
         let mut each = |record: &Record<'_>, message_crc| {
+            if written.is_err() || !selection.admits_record(record) {
+                return;
+            }
+            if std::mem::take(&mut waiting) {
+                written = printer.batch(shown);
+            }
             if written.is_err() {
                 return;
             }
@@ -90,7 +130,8 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
                 });
                 printer.control(shown, record, &control)
             } else {
-                printer.record(shown, record, message_crc)
+                let decoded = topic.map(|topic| topic.read(record));
+                printer.record(shown, PrintedRecord { record, message_crc, decoded: decoded.as_ref() })
             };
         };
         let read = if batch.header.is_legacy() {
@@ -101,10 +142,10 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
         };
         written?;
         if let Some(error) = unreadable {
-            self.talk.damage(batch.position.0, &format!("control record: {error}"))?;
+            self.talk.damage(position.0, &format!("control record: {error}"))?;
         }
         match read {
-            Err(error) => self.talk.damage(batch.position.0, &format!("records: {error}")),
+            Err(error) => self.talk.damage(position.0, &format!("records: {error}")),
             Ok(()) => Ok(()),
         }
     }
@@ -112,7 +153,8 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
     /// A batch that Kafka prints as it stands, or would not get to.
     fn suspect(&mut self, suspect: Suspect<'_>) -> io::Result<()> {
         let damage = &suspect.damage;
-        self.talk.damage(damage.position.0, &format!("{}: {}", damage.kind, damage.detail))?;
+        self.talk
+            .damage(damage.position.plus(self.start).0, &format!("{}: {}", damage.kind, damage.detail))?;
         let mut batch = suspect.batch;
         // Kafka's tool prints whatever magic is stored, and reads every one from 2 on as 2.
         let stored = batch.bytes.get(16).map_or(2, |magic| magic.cast_signed());
@@ -120,13 +162,8 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
         self.batch(&batch, Checksum::Right)
     }
 
-    fn damage<S: ByteSource>(
-        &mut self,
-        source: &mut S,
-        damage: &Damage,
-        length: u64,
-        name: &str,
-    ) -> io::Result<()> {
+    fn damage<S: ByteSource>(&mut self, source: &mut S, mut damage: Damage) -> io::Result<()> {
+        damage.position = damage.position.plus(self.start);
         let detail = format!("{}, {} bytes: {}", damage.kind, damage.length, damage.detail);
         if damage.expected {
             self.talk.note(damage.position.0, &detail)?;
@@ -134,17 +171,19 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
             self.talk.damage(damage.position.0, &detail)?;
         }
         let end = damage.position.plus(damage.length).0;
+        let start = std::mem::take(&mut self.start);
         let mut at = damage.position.0;
         while let Some((batch, checksum)) = read_invalid(source, at, end)? {
             at = at.saturating_add(u64::try_from(batch.bytes.len()).unwrap_or(u64::MAX));
             self.batch(&batch, checksum)?;
         }
+        self.start = start;
         if at >= end {
             return Ok(());
         }
-        let left = Damage { position: FilePosition(at), length: end.saturating_sub(at), ..damage.clone() };
-        let rest = if end < length { RestOfFile::Readable } else { RestOfFile::None };
-        self.printer.damage(name, &left, rest)
+        let rest = if end < source.len() { RestOfFile::Readable } else { RestOfFile::None };
+        (damage.position, damage.length) = (FilePosition(at), end.saturating_sub(at));
+        self.printer.damage(self.file.name, &damage, rest)
     }
 }
 

@@ -10,23 +10,31 @@
 //!
 //! Source: `DumpLogSegments` in Kafka's `tools` module.
 
+mod decoder;
 mod file_kind;
 mod kafka_text;
 mod line;
 mod log;
+mod ndjson;
 mod printer;
+mod seek;
+mod selection;
 mod side_files;
 mod text;
-mod window;
 
 use crate::format::segment::TailExpectation;
+use crate::input::FileWindow;
+use crate::report::escape::Terminal;
 use crate::units::Offset;
 use file_kind::FileKind;
 use log::LogFile;
 use printer::Printer;
+
+pub use decoder::InternalTopic;
+pub use selection::{Range, Selection};
+
 use std::io::{self, Write};
 use std::path::Path;
-use window::FileWindow;
 
 /// How far the dump goes into a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,9 +56,25 @@ pub enum Audience {
     Terminal,
 }
 
+/// The form of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// The text of Kafka's tool.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Ndjson,
+}
+
 /// What to print, and how.
 #[derive(Clone, Debug, Default)]
 pub struct DumpOptions {
+    /// In which form.
+    pub form: Form,
+    /// Which part of it.
+    pub selection: Selection,
+    /// Whose records are to be read; for JSON the name of the directory says it, too.
+    pub decoder: Option<InternalTopic>,
     /// How far to go into a log.
     pub depth: Depth,
     /// Who reads it.
@@ -78,8 +102,10 @@ pub fn dump_file(
     out: &mut impl Write,
     talk: &mut impl Write,
 ) -> io::Result<Reading> {
-    let mut printer = text::TextPrinter::new(out, options.audience);
-    dump_with(path, options, &mut printer, talk)
+    match options.form {
+        Form::Text => dump_with(path, options, &mut text::TextPrinter::new(out, options.audience), talk),
+        Form::Ndjson => dump_with(path, options, &mut ndjson::NdjsonPrinter::new(out), talk),
+    }
 }
 
 fn dump_with(
@@ -89,36 +115,68 @@ fn dump_with(
     talk: &mut impl Write,
 ) -> io::Result<Reading> {
     let name = file_kind::file_name(path);
-    let opened = FileWindow::open(path).and_then(|source| Ok((source, FileWindow::open(path)?)));
-    let (mut source, mut again) = match opened {
+    let (source, mut again) = match open(path) {
         Ok(opened) => opened,
         Err(error) => {
-            writeln!(talk, "{}: {error}", path.display())?;
+            writeln!(talk, "{}: {error}", shown(path))?;
             return Ok(Reading::Nothing);
         }
     };
     let Some(kind) = FileKind::of(&name) else {
-        writeln!(talk, "{}: not a file that can be dumped", path.display())?;
+        writeln!(talk, "{}: not a file that can be dumped", shown(path))?;
         return Ok(Reading::Nothing);
     };
     printer.file(path, &name, kind)?;
     let mut talk = Talk { out: talk, path, reading: Reading::Whole };
+    let selection = &options.selection;
+    let decoder = options.decoder.or_else(|| match options.form {
+        Form::Text => None,
+        Form::Ndjson => InternalTopic::of_directory(path),
+    });
+    let mut source = source;
     match kind {
         FileKind::Log { base } => {
             let tail = file_kind::tail_expectation(path, base);
-            let file = LogFile { name: &name, base, tail };
+            let file = LogFile { name: &name, base, tail, path, decoder };
             log::dump(source, &mut again, file, options, printer, &mut talk)?;
         }
         FileKind::Checkpoint { .. } | FileKind::BootstrapCheckpoint => {
-            let file = LogFile { name: &name, base: None, tail: TailExpectation::MustBeWhole };
+            let tail = TailExpectation::MustBeWhole;
+            let decoder = decoder.or(match options.form {
+                Form::Text => None,
+                Form::Ndjson => Some(InternalTopic::ClusterMetadata),
+            });
+            let file = LogFile { name: &name, base: None, tail, path, decoder };
             log::dump(source, &mut again, file, options, printer, &mut talk)?;
         }
-        FileKind::OffsetIndex { base } => side_files::offset_index(source, base, path, printer, &mut talk)?,
-        FileKind::TimeIndex { base } => side_files::time_index(source, base, printer, &mut talk)?,
-        FileKind::TransactionIndex => side_files::transaction_index(source, printer, &mut talk)?,
-        FileKind::ProducerSnapshot => side_files::producer_snapshot(&mut source, printer, &mut talk)?,
+        FileKind::OffsetIndex { base } => {
+            side_files::offset_index(source, base, path, selection, printer, &mut talk)?;
+        }
+        FileKind::TimeIndex { base } => {
+            side_files::time_index(source, base, selection, printer, &mut talk)?;
+        }
+        FileKind::TransactionIndex => {
+            side_files::transaction_index(source, selection, printer, &mut talk)?;
+        }
+        FileKind::ProducerSnapshot => {
+            side_files::producer_snapshot(&mut source, selection, printer, &mut talk)?;
+        }
     }
     Ok(talk.reading)
+}
+
+/// Opens a file twice: to scan it, and to look again at what the scan cannot read.
+fn open(path: &Path) -> io::Result<(FileWindow, FileWindow)> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    Ok((FileWindow::open(path, metadata.len())?, FileWindow::open(path, metadata.len())?))
+}
+
+/// A path in a message.
+fn shown(path: &Path) -> String {
+    Terminal::text(&path.to_string_lossy()).to_string()
 }
 
 /// What is said about one file.
@@ -137,7 +195,7 @@ impl<W: Write> Talk<'_, W> {
 
     /// Something that belongs to a log in use.
     fn note(&mut self, position: u64, detail: &str) -> io::Result<()> {
-        writeln!(self.out, "{} at {position}: {detail}", self.path.display())
+        writeln!(self.out, "{} at {position}: {}", shown(self.path), Terminal::text(detail))
     }
 }
 

@@ -1,7 +1,9 @@
 //! What every form of the dump can print.
 
+use super::decoder::InternalTopic;
 use super::file_kind::FileKind;
-use crate::format::internal::Value;
+use crate::format::internal::cluster_metadata::MetadataRecord;
+use crate::format::internal::{CoordinatorRecord, InternalError, Value};
 use crate::format::{
     AbortedTransaction, BatchHeader, Damage, OffsetIndexEntry, Record, SnapshotEntry, TimeIndexEntry,
 };
@@ -44,19 +46,36 @@ pub(super) enum ControlText<'a> {
     Unreadable,
 }
 
+/// A record of one of Kafka's own topics.
+#[derive(Clone, Debug)]
+pub(super) enum Decoded<'a> {
+    /// Of a coordinator's topic.
+    Coordinator(CoordinatorRecord<'a>),
+    /// Of the metadata log.
+    Metadata(MetadataRecord<'a>),
+    /// It cannot be read.
+    Failed(InternalTopic, InternalError),
+}
+
+/// A record as it is printed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PrintedRecord<'r, 'a> {
+    /// The record.
+    pub(super) record: &'r Record<'a>,
+    /// In formats 0 and 1 the checksum of its own message.
+    pub(super) message_crc: Option<u32>,
+    /// What it says, when it is to be decoded.
+    pub(super) decoded: Option<&'r Decoded<'a>>,
+}
+
 /// Where a dump goes, in the form that was asked for.
 pub(super) trait Printer {
     /// A file begins.
     fn file(&mut self, path: &Path, name: &str, kind: FileKind) -> io::Result<()>;
     /// A batch begins.
     fn batch(&mut self, batch: PrintedBatch<'_>) -> io::Result<()>;
-    /// A record of the batch before it; in formats 0 and 1 with the checksum of its own message.
-    fn record(
-        &mut self,
-        batch: PrintedBatch<'_>,
-        record: &Record<'_>,
-        message_crc: Option<u32>,
-    ) -> io::Result<()>;
+    /// A record of the batch before it.
+    fn record(&mut self, batch: PrintedBatch<'_>, record: PrintedRecord<'_, '_>) -> io::Result<()>;
     /// A record of the control batch before it.
     fn control(
         &mut self,

@@ -2,6 +2,7 @@
 
 use super::Talk;
 use super::printer::Printer;
+use super::selection::Selection;
 use crate::format::{ByteSource, OffsetIndex, SnapshotError, TimeIndex, TransactionIndex, producer_snapshot};
 use crate::units::Offset;
 use std::io::{self, Write};
@@ -14,6 +15,7 @@ pub(super) fn offset_index<S: ByteSource, W: Write>(
     source: S,
     base: Option<Offset>,
     path: &Path,
+    selection: &Selection,
     printer: &mut impl Printer,
     talk: &mut Talk<'_, W>,
 ) -> io::Result<()> {
@@ -25,7 +27,8 @@ pub(super) fn offset_index<S: ByteSource, W: Write>(
     loop {
         let position = index.position().0;
         match index.next_entry() {
-            Ok(Some(entry)) => printer.offset_entry(entry)?,
+            Ok(Some(entry)) if selection.admits_offset(entry.offset) => printer.offset_entry(entry)?,
+            Ok(Some(_)) => {}
             Ok(None) => return Ok(()),
             Err(error) => return talk.damage(position, &error.to_string()),
         }
@@ -35,6 +38,7 @@ pub(super) fn offset_index<S: ByteSource, W: Write>(
 pub(super) fn time_index<S: ByteSource, W: Write>(
     source: S,
     base: Option<Offset>,
+    selection: &Selection,
     printer: &mut impl Printer,
     talk: &mut Talk<'_, W>,
 ) -> io::Result<()> {
@@ -43,7 +47,12 @@ pub(super) fn time_index<S: ByteSource, W: Write>(
     loop {
         let position = index.position().0;
         match index.next_entry() {
-            Ok(Some(entry)) => printer.time_entry(entry)?,
+            Ok(Some(entry))
+                if selection.admits_offset(entry.offset) && selection.admits_time(entry.timestamp) =>
+            {
+                printer.time_entry(entry)?;
+            }
+            Ok(Some(_)) => {}
             Ok(None) => return Ok(()),
             Err(error) => return talk.damage(position, &error.to_string()),
         }
@@ -52,6 +61,7 @@ pub(super) fn time_index<S: ByteSource, W: Write>(
 
 pub(super) fn transaction_index<S: ByteSource, W: Write>(
     source: S,
+    selection: &Selection,
     printer: &mut impl Printer,
     talk: &mut Talk<'_, W>,
 ) -> io::Result<()> {
@@ -60,7 +70,8 @@ pub(super) fn transaction_index<S: ByteSource, W: Write>(
     loop {
         let position = index.position().0;
         match index.next_entry() {
-            Ok(Some(entry)) => printer.transaction_entry(entry)?,
+            Ok(Some(entry)) if selection.admits_transaction(&entry) => printer.transaction_entry(entry)?,
+            Ok(Some(_)) => {}
             Ok(None) => return Ok(()),
             Err(error) => return talk.damage(position, &error.to_string()),
         }
@@ -76,6 +87,7 @@ fn fragment<W: Write>(fragment: u64, talk: &mut Talk<'_, W>) -> io::Result<()> {
 
 pub(super) fn producer_snapshot<S: ByteSource, W: Write>(
     source: &mut S,
+    selection: &Selection,
     printer: &mut impl Printer,
     talk: &mut Talk<'_, W>,
 ) -> io::Result<()> {
@@ -89,7 +101,10 @@ pub(super) fn producer_snapshot<S: ByteSource, W: Write>(
         Err(error) => return talk.damage(0, &error.to_string()),
     };
     match producer_snapshot::read(bytes) {
-        Ok(entries) => entries.iter().try_for_each(|entry| printer.snapshot_entry(entry)),
+        Ok(entries) => entries
+            .iter()
+            .filter(|entry| selection.admits_snapshot_entry(entry))
+            .try_for_each(|entry| printer.snapshot_entry(entry)),
         // Kafka prints nothing of such a file; its whole entries are told apart, not mixed in.
         Err(error) => {
             talk.damage(0, &error.to_string())?;

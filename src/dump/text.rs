@@ -1,14 +1,17 @@
 //! The text of Kafka's dump tool, release 4.3, as it is with `--print-data-log`.
 
 use super::Audience;
+use super::decoder::{InternalTopic, upper_snake};
 use super::file_kind::FileKind;
 use super::kafka_text::{push, push_text};
 use super::line::Line;
-use super::printer::{Checksum, ControlText, PrintedBatch, Printer, RestOfFile};
+use super::printer::{Checksum, ControlText, Decoded, PrintedBatch, PrintedRecord, Printer, RestOfFile};
+use crate::format::internal::InternalError;
 use crate::format::{
     AbortedTransaction, Damage, DamageKind, OffsetIndexEntry, Record, SnapshotEntry, TimeIndexEntry,
 };
 use crate::units::{LeaderEpoch, Offset, ProducerEpoch, Sequence, Timestamp};
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -38,6 +41,42 @@ impl<'a, W: Write> TextPrinter<'a, W> {
 
     fn push_path(&mut self, path: &Path) {
         push_text(self.line.bytes(), &path.to_string_lossy(), self.audience);
+    }
+
+    /// What Kafka's decoders print.
+    fn push_decoded(&mut self, record: &Record<'_>, decoded: &Decoded<'_>) {
+        let mut text = String::new();
+        match decoded {
+            Decoded::Coordinator(read) => {
+                _ = write!(text, " key: {{\"type\":\"{}\",\"data\":", read.record_type);
+                read.key.write_json(&mut text);
+                text.push_str("} payload: ");
+                match &read.value {
+                    Some((version, value)) => {
+                        _ = write!(text, "{{\"version\":\"{version}\",\"data\":");
+                        value.write_json(&mut text);
+                        text.push('}');
+                    }
+                    None => text.push_str("<DELETE>"),
+                }
+            }
+            Decoded::Metadata(read) => {
+                let (name, version) = (upper_snake(read.name), read.version);
+                _ = write!(text, " payload: {{\"type\":\"{name}\",\"version\":{version},\"data\":");
+                read.data.write_json(&mut text);
+                text.push('}');
+            }
+            Decoded::Failed(InternalTopic::ClusterMetadata, error) => {
+                _ = write!(text, " payload: Error at {}, skipping. {error}", record.offset);
+            }
+            Decoded::Failed(_, InternalError::UnknownType(number)) => {
+                _ = write!(text, " key: Unknown record type {number} at offset {}, skipping.", record.offset);
+            }
+            Decoded::Failed(_, error) => {
+                _ = write!(text, " key: Error at offset {}, skipping. {error}", record.offset);
+            }
+        }
+        push_text(self.line.bytes(), &text, self.audience);
     }
 
     fn record_start(&mut self, batch: PrintedBatch<'_>, record: &Record<'_>) {
@@ -135,15 +174,15 @@ impl<W: Write> Printer for TextPrinter<'_, W> {
         self.end_line()
     }
 
-    fn record(
-        &mut self,
-        batch: PrintedBatch<'_>,
-        record: &Record<'_>,
-        message_crc: Option<u32>,
-    ) -> io::Result<()> {
+    fn record(&mut self, batch: PrintedBatch<'_>, printed: PrintedRecord<'_, '_>) -> io::Result<()> {
+        let record = printed.record;
         self.record_start(batch, record);
-        if let Some(crc) = message_crc {
+        if let Some(crc) = printed.message_crc {
             self.line.text(" isValid: ").truth(batch.checksum == Checksum::Right).text(" crc: ").number(crc);
+        }
+        if let Some(decoded) = printed.decoded {
+            self.push_decoded(record, decoded);
+            return self.end_line();
         }
         if let Some(key) = record.key {
             self.line.text(" key: ");
