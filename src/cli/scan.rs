@@ -7,6 +7,7 @@ use crate::input::{Leftovers, ReadMode};
 use crate::judgement::duplicates::Examples;
 use crate::keys::{KeySpec, Mask};
 use crate::plan::{ContentRules, KeyChoice};
+use crate::report::layout::Width;
 use crate::report::model::Invocation;
 use crate::report::{self, Report};
 use clap::{Args, ValueEnum};
@@ -147,12 +148,13 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     if let Some(path) = &arguments.list {
         sink.write(path, existing, |out| write_list(&audit.surplus(), out))?;
     }
+    let width = match arguments.output {
+        Some(_) => Width::default(),
+        None => super::terminal::width(),
+    };
     let print = |report: &Report, out: &mut dyn Write| match arguments.format {
         Format::Json => report::json::write(report, out),
-        Format::Table => {
-            writeln!(out, "{}", report.verdict.headline)?;
-            report.verdict.sentences.iter().try_for_each(|sentence| writeln!(out, "{sentence}"))
-        }
+        Format::Table => report::table::write(report, width, out),
     };
     match &arguments.output {
         Some(path) => sink.write(path, existing, |out| print(&audit.report, out))?,
