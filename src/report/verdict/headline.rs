@@ -1,6 +1,6 @@
 //! One sentence that says what is stored and, as far as that is sure, how it came about.
 
-use super::{duplicates, ordinary, phrases, worst};
+use super::{Protected, duplicates, ordinary, phrases, worst};
 use crate::finding::{Code, Finding, Severity};
 use crate::report::model::Report;
 use crate::report::wording::{counted, number, topics};
@@ -46,7 +46,10 @@ fn bad(worst: &Finding, report: &Report) -> String {
     let place = topics(&worst.topics);
     if !duplicates(std::slice::from_ref(worst)).any(|_| true) {
         let also: u64 = duplicates(&report.findings).map(|finding| finding.counts.surplus_records).sum();
-        let single = phrases::single(worst, &place);
+        let single = match worst.code {
+            Code::IdempotenceOff => unprotected(worst, report),
+            _ => phrases::single(worst, &place),
+        };
         return if also > 0 { format!("{single}; {}", repeated(also)) } else { single };
     }
     let hedge = phrases::hedge(worst.confidence);
@@ -76,6 +79,24 @@ fn bad(worst: &Finding, report: &Report) -> String {
             number(copies)
         )
     }
+}
+
+/// The share of records that nothing protects in the topics of a finding.
+fn unprotected(finding: &Finding, report: &Report) -> String {
+    let named = ordinary(report).filter(|topic| finding.topics.contains(&topic.topic));
+    let Protected { records, unprotected, .. } = Protected::of(named);
+    let place = topics(&finding.topics);
+    if unprotected == 0 {
+        return phrases::single(finding, &place);
+    }
+    let all = counted(records, "record");
+    let which = match (unprotected, records) {
+        (1, 1) => "the only record".to_owned(),
+        (some, all_of_them) if some == all_of_them => format!("all {all}"),
+        (some, _) => format!("{} of {all}", number(some)),
+    };
+    let were = if unprotected == 1 { "was" } else { "were" };
+    format!("{which} in {place} {were} written without protection against retries")
 }
 
 fn repeated(copies: u64) -> String {

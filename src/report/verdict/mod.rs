@@ -9,6 +9,7 @@ mod headline;
 mod phrases;
 
 use self::phrases::Strictness;
+use super::explain;
 use super::model::{Coverage, Report, TopicReport, Verdict};
 use super::wording::{counted, listed, number, topics};
 use crate::finding::{Code, Confidence, Finding, Severity};
@@ -135,7 +136,7 @@ fn readers(report: &Report) -> Option<String> {
     })
 }
 
-/// How sure the mechanism is, and which rivals are left.
+/// How sure the mechanism is, and which rivals are left; what a single fact means.
 fn sureness(worst: &Finding) -> String {
     let rivals: Vec<_> = worst
         .alternatives
@@ -144,13 +145,17 @@ fn sureness(worst: &Finding) -> String {
         .map(|rival| phrases::fit(&rival.code))
         .take(3)
         .collect();
-    let sure = match worst.confidence {
+    let left = if rivals.is_empty() { String::new() } else { format!("; not excluded: {}", listed(&rivals)) };
+    let (code, sure) = (worst.code, confidence(worst.confidence));
+    if !is_duplicate(code) {
+        return format!("{code} ({sure}{left}) means: {}.", explain::of(code).meaning);
+    }
+    let says = match worst.confidence {
         Confidence::Certain => "The files leave no other explanation",
         Confidence::Likely => "This explains best what the files show",
         Confidence::Possible => "The files allow this explanation, and others as well",
     };
-    let left = if rivals.is_empty() { String::new() } else { format!("; not excluded: {}", listed(&rivals)) };
-    format!("{sure} ({}, {}{left}).", worst.code, confidence(worst.confidence))
+    format!("{says} ({code}, {sure}{left}).")
 }
 
 const fn confidence(confidence: Confidence) -> &'static str {
@@ -251,15 +256,29 @@ fn ordinary(report: &Report) -> impl Iterator<Item = &TopicReport> {
     report.topics.iter().filter(|topic| !topic.internal)
 }
 
+/// Records of some topics by what protects them; replicas count once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Protected {
+    records: u64,
+    unprotected: u64,
+    legacy: u64,
+}
+
+impl Protected {
+    fn of<'a>(topics: impl Iterator<Item = &'a TopicReport>) -> Self {
+        let mut sum = Self::default();
+        for partition in topics.flat_map(|topic| &topic.partitions).filter(|part| part.replica_of.is_none()) {
+            sum.records = sum.records.saturating_add(partition.records);
+            sum.unprotected = sum.unprotected.saturating_add(partition.protection.unprotected_records);
+            sum.legacy = sum.legacy.saturating_add(partition.protection.legacy_records);
+        }
+        sum
+    }
+}
+
 /// Whether retries could have been recognised at all.
 fn protection(report: &Report) -> Option<String> {
-    let partitions =
-        ordinary(report).flat_map(|topic| &topic.partitions).filter(|part| part.replica_of.is_none());
-    let (records, unprotected, legacy) =
-        partitions.fold((0_u64, 0_u64, 0_u64), |(all, none, old), partition| {
-            let kinds = &partition.protection;
-            (all + partition.records, none + kinds.unprotected_records, old + kinds.legacy_records)
-        });
+    let Protected { records, unprotected, legacy } = Protected::of(ordinary(report));
     if records == 0 {
         return None;
     }

@@ -56,9 +56,14 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
             format!("what a broker remembers of its producers does not fit the log of {topics}")
         }
         Code::IndexMismatch => format!("an index contradicts the log of {topics}"),
-        Code::TransactionOpen => {
-            format!("a transaction in {topics} has no end, and readers of committed data wait for it")
-        }
+        Code::TransactionOpen => match finding.transactions.len() {
+            0 | 1 => {
+                format!("a transaction in {topics} has no end, and readers of committed data wait for it")
+            }
+            many => format!(
+                "{many} transactions in {topics} have no end, and readers of committed data wait for them"
+            ),
+        },
         Code::TransactionAnomaly => format!("a transaction in {topics} did not stay whole"),
         Code::MisroutedKey => {
             format!("some keyed records in {topics} are in another partition than their rule says")

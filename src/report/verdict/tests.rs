@@ -265,3 +265,20 @@ fn foreign_words_reach_no_sentence_as_they_are() {
     let said = format!("{}{}", verdict.headline, verdict.sentences.concat());
     assert!(!said.contains(['\u{1b}', '\n', '\u{202e}']), "{said}");
 }
+
+#[test]
+fn unprotected_records_are_a_share_in_the_headline() {
+    let mut report = report();
+    report.topics[0].partitions[0].protection =
+        ProtectionReport { idempotent_records: 60, unprotected_records: 20, ..ProtectionReport::default() };
+    report.findings = vec![finding(Code::IdempotenceOff, 0, 0)];
+    let verdict = of(&report, Some(Severity::Low));
+    assert_eq!(
+        verdict.headline,
+        "20 of 80 records in topic orders were written without protection against retries"
+    );
+    assert_eq!(
+        verdict.sentences[1],
+        "idempotence-off (likely) means: records were written without producer id: nothing could have caught a retry."
+    );
+}
