@@ -1,0 +1,116 @@
+//! How a finding is put together, and the words that several findings share.
+
+use super::Partition;
+use crate::finding::{Alternative, Code, Confidence, Counts, Finding, TopicPartition, rfc3339};
+use std::collections::BTreeMap;
+
+/// A finding with nothing but its code, confidence and title.
+pub(super) fn finding(code: Code, confidence: Confidence, title: String) -> Finding {
+    Finding {
+        id: String::new(),
+        code,
+        severity: code.severity(),
+        confidence,
+        title,
+        topics: Vec::new(),
+        partitions: Vec::new(),
+        counts: Counts::default(),
+        window: None,
+        level: None,
+        cause: None,
+        facts: Vec::new(),
+        alternatives: Vec::new(),
+        would_settle: Vec::new(),
+        advice: Vec::new(),
+        groups: Vec::new(),
+        groups_omitted: 0,
+        gaps: Vec::new(),
+        gaps_omitted: 0,
+        transactions: Vec::new(),
+        stretches: Vec::new(),
+        stretches_omitted: 0,
+        snapshots: Vec::new(),
+        records: Vec::new(),
+        partitioner: None,
+        ranges: Vec::new(),
+    }
+}
+
+/// Sets the topics and partitions that a finding is about.
+pub(super) fn about<'a>(finding: &mut Finding, partitions: impl IntoIterator<Item = (&'a str, i32)>) {
+    finding.partitions = partitions
+        .into_iter()
+        .map(|(topic, partition)| TopicPartition { topic: topic.to_owned(), partition })
+        .collect();
+    finding.partitions.sort();
+    finding.partitions.dedup();
+    finding.topics = finding.partitions.iter().map(|partition| partition.topic.clone()).collect();
+    finding.topics.dedup();
+}
+
+/// The partitions by topic; findings are made for one topic at a time.
+pub(super) fn by_topic<'a, 'b>(partitions: &'b [Partition<'a>]) -> BTreeMap<&'a str, Vec<Partition<'a>>> {
+    let mut topics: BTreeMap<&'a str, Vec<Partition<'a>>> = BTreeMap::new();
+    for &(context, facts) in partitions {
+        topics.entry(&context.topic).or_default().push((context, facts));
+    }
+    for list in topics.values_mut() {
+        list.sort_by_key(|(context, _)| context.partition);
+    }
+    topics
+}
+
+/// A rival that survives.
+pub(super) fn kept(code: &str, why: impl Into<String>) -> Alternative {
+    Alternative { code: code.to_owned(), kept: true, why: why.into() }
+}
+
+/// A rival that does not survive.
+pub(super) fn dropped(code: &str, why: impl Into<String>) -> Alternative {
+    Alternative { code: code.to_owned(), kept: false, why: why.into() }
+}
+
+/// A list of strings from literals.
+pub(super) fn lines<const N: usize>(lines: [&str; N]) -> Vec<String> {
+    lines.map(str::to_owned).to_vec()
+}
+
+/// `1 record`, `2 records`.
+pub(super) fn count(number: u64, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}
+
+/// A time as people read it.
+pub(super) fn at(time: Option<i64>) -> String {
+    time.and_then(rfc3339).unwrap_or_else(|| "an unknown time".to_owned())
+}
+
+/// The offsets of a stretch.
+pub(super) fn offsets(first: i64, last: i64) -> String {
+    if first == last { format!("offset {first}") } else { format!("offsets {first} to {last}") }
+}
+
+/// At most this many lines of the same kind among the facts of one finding.
+pub(super) const LINES: usize = 5;
+
+/// The first lines, and how many more there are.
+pub(super) fn capped(lines: impl IntoIterator<Item = String>, more: &str) -> Vec<String> {
+    let mut all = lines.into_iter();
+    let mut shown: Vec<String> = all.by_ref().take(LINES).collect();
+    let left = all.count();
+    if left > 0 {
+        shown.push(format!("and {left} more {more}"));
+    }
+    shown
+}
+
+/// A length of time as people say it.
+pub(super) fn duration(millis: i64) -> String {
+    match millis {
+        ..1_000 => format!("{millis} ms"),
+        1_000..120_000 => format!("{} s", millis / 1_000),
+        120_000..7_200_000 => format!("{} minutes", millis / 60_000),
+        7_200_000..172_800_000 => format!("{} hours", millis / 3_600_000),
+        _ => format!("{} days", millis / 86_400_000),
+    }
+}

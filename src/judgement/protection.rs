@@ -1,0 +1,381 @@
+//! `idempotence-off`, `idempotence-lost`, `idempotence-ineffective`: one finding a topic and code.
+//!
+//! Records without producer id are `idempotence-off`. They are `idempotence-lost` where protected
+//! records lie before them in the partition and no protected session goes on beside them: then the
+//! writer itself switched, as a deploy does. A session that began before such a stretch and is
+//! still writing behind it, in this partition or elsewhere in the topic, is another writer.
+
+use super::Partition;
+use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines, offsets};
+use crate::facts::{
+    Ineffective, IneffectiveReason, PartitionFacts, ProtectionStretch, SessionSpan, Sessions,
+};
+use crate::finding::{Cause, Code, Confidence, Finding, ProtectionMode, Stretch, Window, rfc3339};
+use std::collections::BTreeMap;
+
+pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Finding> {
+    let mut lives: BTreeMap<&str, Vec<Life<'_>>> = BTreeMap::new();
+    for (_, session) in sessions.iter() {
+        let times = session.first_timestamp().zip(session.last_timestamp());
+        for span in &session.spans {
+            let Some((context, _)) = partitions.get(span.partition) else { continue };
+            let life = Life { partition: context.partition, span, times };
+            lives.entry(context.topic.as_str()).or_default().push(life);
+        }
+    }
+    let mut findings = Vec::new();
+    for (topic, partitions) in by_topic(partitions) {
+        if partitions.iter().any(|(context, _)| context.internal) {
+            continue;
+        }
+        let lives = lives.remove(topic).unwrap_or_default();
+        let (lost, off) = split(&partitions, &Lives::new(&lives));
+        findings.extend(told(topic, Code::IdempotenceLost, &partitions, &lost));
+        findings.extend(told(topic, Code::IdempotenceOff, &partitions, &off));
+        findings.extend(ineffective(topic, &partitions));
+    }
+    findings
+}
+
+/// When and where a session wrote to one partition.
+struct Life<'a> {
+    partition: i32,
+    span: &'a SessionSpan,
+    /// From when to when, over all that was given.
+    times: Option<(i64, i64)>,
+}
+
+/// The lives of a topic's sessions, so ordered that "who was there before, and lasted longest?"
+/// needs no walk over all of them.
+struct Lives {
+    /// By partition: first offset, and the farthest last offset up to here.
+    by_offset: BTreeMap<i32, Vec<(i64, i64)>>,
+    /// First time, and the latest last time up to here.
+    by_time: Vec<(i64, i64)>,
+}
+
+impl Lives {
+    fn new(lives: &[Life<'_>]) -> Self {
+        let mut by_offset: BTreeMap<i32, Vec<(i64, i64)>> = BTreeMap::new();
+        for life in lives {
+            let offsets = (life.span.first_offset.0, life.span.last_offset.0);
+            by_offset.entry(life.partition).or_default().push(offsets);
+        }
+        let mut by_time: Vec<(i64, i64)> = lives.iter().filter_map(|life| life.times).collect();
+        by_offset.values_mut().for_each(running_maximum);
+        running_maximum(&mut by_time);
+        Self { by_offset, by_time }
+    }
+
+    /// Whether a session that began before the stretch was still writing behind its end.
+    fn go_on_beside(&self, partition: i32, stretch: &ProtectionStretch) -> bool {
+        let here = self
+            .by_offset
+            .get(&partition)
+            .is_some_and(|lives| outlasts(lives, stretch.first_offset.0, stretch.last_offset.0));
+        let elsewhere = stretch
+            .first_timestamp
+            .zip(stretch.last_timestamp)
+            .is_some_and(|(first, last)| outlasts(&self.by_time, first, last));
+        here || elsewhere
+    }
+}
+
+fn running_maximum(lives: &mut Vec<(i64, i64)>) {
+    lives.sort_unstable();
+    let mut farthest = i64::MIN;
+    for (_, last) in lives {
+        farthest = farthest.max(*last);
+        *last = farthest;
+    }
+}
+
+fn outlasts(lives: &[(i64, i64)], first: i64, last: i64) -> bool {
+    let begun = lives.partition_point(|&(begin, _)| begin < first);
+    begun.checked_sub(1).and_then(|at| lives.get(at)).is_some_and(|&(_, farthest)| farthest > last)
+}
+
+/// Unprotected stretches with their partitions.
+type Stretches = Vec<(i32, ProtectionStretch)>;
+
+fn split(partitions: &[Partition<'_>], lives: &Lives) -> (Stretches, Stretches) {
+    let (mut lost, mut off) = (Vec::new(), Vec::new());
+    for (context, facts) in partitions {
+        let protected_from = protected_from(facts);
+        for stretch in facts.protection.stretches.iter().filter(|s| s.mode == ProtectionMode::None) {
+            let was_on = protected_from.is_some_and(|from| from < stretch.first_offset.0);
+            let stretches =
+                if was_on && !lives.go_on_beside(context.partition, stretch) { &mut lost } else { &mut off };
+            stretches.push((context.partition, *stretch));
+        }
+    }
+    (lost, off)
+}
+
+/// Where protected records begin in a partition.
+fn protected_from(facts: &PartitionFacts) -> Option<i64> {
+    let protected = |mode| matches!(mode, ProtectionMode::Idempotent | ProtectionMode::Transactional);
+    let whole = facts.protection.whole.iter().filter(|whole| protected(whole.mode));
+    whole.map(|whole| whole.first_offset.0).min()
+}
+
+fn told(topic: &str, code: Code, partitions: &[Partition<'_>], stretches: &Stretches) -> Option<Finding> {
+    let first = stretches.first()?;
+    let omitted: u64 = partitions.iter().map(|(_, facts)| facts.protection.stretches_omitted).sum();
+    // Where modes alternate so often that not all stretches are kept, another writer goes on beside.
+    let omitted = if code == Code::IdempotenceOff { omitted } else { 0 };
+    let mut records: u64 = stretches.iter().map(|(_, stretch)| stretch.records).fold(0, u64::saturating_add);
+    if omitted > 0 {
+        let all = partitions.iter().map(|(_, facts)| facts.protection.unprotected_records);
+        records = records.max(all.fold(0, u64::saturating_add));
+    }
+    let all: u64 = partitions.iter().map(|(_, facts)| carrying(facts)).fold(0, u64::saturating_add);
+    let of_all = format!("{records} of {}", count(all, "record", "records"));
+    let times = || stretches.iter().filter_map(|(_, s)| s.first_timestamp.zip(s.last_timestamp));
+    let from = times().map(|(first, _)| first).min();
+    let (title, confidence) = if code == Code::IdempotenceLost {
+        let title =
+            format!("{topic}: idempotence was on and is off from {}: {of_all} have no producer id", at(from));
+        (title, Confidence::Likely)
+    } else {
+        let none = if records == all { "no record has" } else { "not every record has" };
+        (format!("{topic}: {none} a producer id: {of_all} have none"), Confidence::Certain)
+    };
+    let mut finding = finding(code, confidence, title);
+    about(&mut finding, stretches.iter().map(|&(partition, _)| (topic, partition)));
+    finding.window = Some(Window::new(from, times().map(|(_, last)| last).max()));
+    finding.facts = vec![format!("{of_all} that could carry a producer id have none")];
+    finding.facts.extend(capped(
+        by_partition(stretches).into_iter().map(|(partition, (number, records, first, last))| {
+            format!(
+                "{topic}-{partition}: {} in {}, {}",
+                count(records, "record", "records"),
+                count(number, "stretch", "stretches"),
+                offsets(first, last)
+            )
+        }),
+        "partitions",
+    ));
+    if code == Code::IdempotenceLost {
+        let (partition, stretch) = *first;
+        finding.facts.push(format!(
+            "{topic}-{partition}: protected up to offset {}, none has a producer id from there on",
+            stretch.first_offset.0
+        ));
+        lost_words(&mut finding);
+    } else {
+        off_words(&mut finding);
+    }
+    finding.stretches =
+        stretches.iter().map(|(partition, stretch)| shown(topic, *partition, stretch)).collect();
+    finding.stretches_omitted = omitted;
+    Some(finding)
+}
+
+fn lost_words(finding: &mut Finding) {
+    finding.cause = Some(Cause {
+        text: "a deploy or a changed setting switched idempotence off".to_owned(),
+        confidence: Confidence::Likely,
+    });
+    finding.alternatives = vec![
+        dropped("idempotence-off", "no protected session goes on beside these records"),
+        kept("another application", "a new writer without idempotence took over from one that had it"),
+    ];
+    finding.would_settle = lines([
+        "the producer's configuration and its log line \"Idempotence will be disabled because …\" at that time",
+    ]);
+    finding.advice = lines([
+        "set enable.idempotence=true explicitly: acks other than all, retries=0 or more than 5 in flight then fail \
+         at start instead of switching it off",
+        "look for repeats in these stretches: a retry there is stored again",
+    ]);
+}
+
+fn off_words(finding: &mut Finding) {
+    finding.alternatives = vec![
+        kept("by design", "Connect workers and mirroring switch idempotence off unless told otherwise"),
+        dropped("idempotence-lost", "nothing protected came before, or protected writers go on beside it"),
+    ];
+    finding.would_settle = lines(["the configuration of the producers that write to this topic"]);
+    finding.advice = lines([
+        "set enable.idempotence=true and acks=all in the producers of this topic",
+        "until then expect a retry to be stored again: make consumers drop repeats",
+    ]);
+}
+
+/// Records that could carry a producer id.
+fn carrying(facts: &PartitionFacts) -> u64 {
+    let protection = &facts.protection;
+    protection
+        .idempotent_records
+        .saturating_add(protection.transactional_records)
+        .saturating_add(protection.unprotected_records)
+}
+
+fn by_partition(stretches: &Stretches) -> BTreeMap<i32, (u64, u64, i64, i64)> {
+    let mut partitions = BTreeMap::new();
+    for (partition, stretch) in stretches {
+        let (first, last) = (stretch.first_offset.0, stretch.last_offset.0);
+        let entry = partitions.entry(*partition).or_insert((0_u64, 0_u64, first, last));
+        entry.0 = entry.0.saturating_add(1);
+        entry.1 = entry.1.saturating_add(stretch.records);
+        entry.3 = last;
+    }
+    partitions
+}
+
+fn shown(topic: &str, partition: i32, stretch: &ProtectionStretch) -> Stretch {
+    Stretch {
+        topic: Some(topic.to_owned()),
+        partition: Some(partition),
+        mode: stretch.mode,
+        first_offset: stretch.first_offset.0,
+        last_offset: stretch.last_offset.0,
+        records: stretch.records,
+        first_timestamp: stretch.first_timestamp,
+        first_time: stretch.first_timestamp.and_then(rfc3339),
+        last_timestamp: stretch.last_timestamp,
+        last_time: stretch.last_timestamp.and_then(rfc3339),
+    }
+}
+
+fn ineffective(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
+    let found: Vec<(i32, &Ineffective)> = partitions
+        .iter()
+        .flat_map(|(context, facts)| facts.ineffective.iter().map(|whole| (context.partition, whole)))
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    let records: u64 = found.iter().map(|(_, whole)| whole.records).fold(0, u64::saturating_add);
+    let records =
+        count(records, "record has a producer id that protects", "records have producer ids that protect");
+    let mut finding =
+        finding(Code::IdempotenceIneffective, Confidence::Likely, format!("{topic}: {records} nothing"));
+    about(&mut finding, found.iter().map(|&(partition, _)| (topic, partition)));
+    let first = found.iter().filter_map(|(_, whole)| whole.first_timestamp).min();
+    finding.window =
+        Some(Window::new(first, found.iter().filter_map(|(_, whole)| whole.last_timestamp).max()));
+    finding.facts = capped(
+        found.iter().map(|(partition, whole)| {
+            let why = match whole.reason {
+                IneffectiveReason::NoEpoch => "epoch −1, whose sequences a broker does not check",
+                IneffectiveReason::NoTime => "time −1, for which a broker forgets the producer at its next sweep",
+                IneffectiveReason::OldTimes => {
+                    "times older than the expiry when they were appended, for which a broker forgets the producer"
+                }
+            };
+            let range = offsets(whole.first_offset.0, whole.last_offset.0);
+            format!("{topic}-{partition}: {} with {why}, {range}", count(whole.records, "record", "records"))
+        }),
+        "kinds",
+    );
+    finding.alternatives = vec![kept(
+        "longer expiry",
+        "a broker with a longer producer.id.expiration.ms still remembers these producers",
+    )];
+    finding.would_settle = lines(["producer.id.expiration.ms of the brokers"]);
+    finding.advice = lines([
+        "raise producer.id.expiration.ms above the age of the oldest event time, or use LogAppendTime",
+        "look for sequence ranges that are stored twice",
+    ]);
+    finding.stretches = found
+        .iter()
+        .map(|(partition, whole)| {
+            let stretch = ProtectionStretch {
+                mode: ProtectionMode::Idempotent,
+                first_offset: whole.first_offset,
+                last_offset: whole.last_offset,
+                records: whole.records,
+                first_timestamp: whole.first_timestamp,
+                last_timestamp: whole.last_timestamp,
+            };
+            shown(topic, *partition, &stretch)
+        })
+        .collect();
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::PartitionContext;
+    use crate::facts::script::fold_in;
+
+    fn judged(scripts: &[&str]) -> Vec<Finding> {
+        let all: Vec<_> = (0..)
+            .zip(scripts)
+            .map(|(partition, script)| {
+                fold_in(PartitionContext { partition, ..PartitionContext::default() }, script)
+            })
+            .collect();
+        let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
+        judge(&partitions, &Sessions::build(&partitions))
+    }
+
+    fn codes(scripts: &[&str]) -> Vec<(Code, Vec<i64>)> {
+        let first = |finding: &Finding| finding.stretches.iter().map(|s| s.first_offset).collect();
+        judged(scripts).iter().map(|finding| (finding.code, first(finding))).collect()
+    }
+
+    #[test]
+    fn never_on_is_off_and_protected_logs_have_no_finding() {
+        assert_eq!(codes(&["D -1 3; D -1 1"]), [(Code::IdempotenceOff, vec![0])]);
+        assert!(codes(&["D 5/0 0..4; X 7/0 0..0; +M 7/1"]).is_empty());
+    }
+
+    #[test]
+    fn off_before_it_was_on_is_not_lost() {
+        assert_eq!(codes(&["D -1 3; D 5/0 0..4"]), [(Code::IdempotenceOff, vec![0])]);
+    }
+
+    #[test]
+    fn on_and_then_off_is_lost_from_the_exact_offset() {
+        let findings = judged(&["D 5/0 0..4; D -1 3; D -1 2"]);
+        assert_eq!(findings.len(), 1);
+        assert_eq!((findings[0].code, findings[0].stretches[0].first_offset), (Code::IdempotenceLost, 5));
+        assert_eq!(findings[0].stretches[0].records, 5);
+    }
+
+    #[test]
+    fn off_for_a_while_between_two_deploys_is_lost() {
+        assert_eq!(codes(&["D 5/0 0..4; D -1 3; D 6/0 0..4"]), [(Code::IdempotenceLost, vec![5])]);
+    }
+
+    #[test]
+    fn a_protected_session_that_goes_on_beside_makes_it_another_writer() {
+        let script = "D 12/0 0..4; D -1 1; D 12/0 5..5; D -1 1; D 12/0 6..6";
+        assert_eq!(codes(&[script]), [(Code::IdempotenceOff, vec![5, 7])]);
+    }
+
+    #[test]
+    fn a_session_that_goes_on_in_another_partition_counts_as_well() {
+        let (here, there) = ("D 12/0 0..4; D -1 1; D -1 1", "D 12/0 0..0; wait 1h; D 12/0 1..1");
+        assert_eq!(codes(&[here, there]), [(Code::IdempotenceOff, vec![5])]);
+    }
+
+    #[test]
+    fn the_writer_that_lost_it_stays_lost_behind_another_one_that_had_not_ended() {
+        let script = "D 1/0 0..4; D 2/0 0..0; D -1 1; D 2/0 1..1; D -1 1; D -1 1";
+        assert_eq!(codes(&[script]), [(Code::IdempotenceLost, vec![8]), (Code::IdempotenceOff, vec![6])]);
+    }
+
+    #[test]
+    fn formats_zero_and_one_could_not_be_protected() {
+        assert!(codes(&["V1 4; D 5/0 0..1"]).is_empty());
+    }
+
+    #[test]
+    fn epoch_minus_one_and_time_minus_one_protect_nothing() {
+        let codes = codes(&["D 5/-1 0..4; no-time; D 6/0 0..0"]);
+        assert_eq!(codes, [(Code::IdempotenceIneffective, vec![0, 5])]);
+    }
+
+    #[test]
+    fn old_event_times_beside_a_marker_of_now_protect_nothing() {
+        let old = "X 7/0 0..0; +M 7/0; wait 2d; X 7/0 1..1; +M 7/0; wait -2d; D 5/0 0..0";
+        assert_eq!(codes(&[old]), [(Code::IdempotenceIneffective, vec![4])]);
+        let transactional = "X 7/0 0..0; +M 7/0; wait 2d; X 7/0 1..1; +M 7/0; wait -2d; X 7/0 2..2; +M 7/0";
+        assert!(codes(&[transactional]).is_empty());
+    }
+}

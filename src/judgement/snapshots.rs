@@ -1,0 +1,218 @@
+//! `snapshot-mismatch`: producer snapshots that are damaged or contradict the log.
+//!
+//! Which differences are contradictions is told in the facts. An empty snapshot is valid, entries
+//! of producers without records are valid, and missing producers have usually expired.
+
+use super::Partition;
+use super::draft::{about, by_topic, count, dropped, finding, kept, lines};
+use crate::facts::{SnapshotConflict, SnapshotConflictKind};
+use crate::finding::{Code, Confidence, Finding, SnapshotDifference};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
+    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
+}
+
+fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
+    let conflicts: Vec<(i32, &SnapshotConflict)> = partitions
+        .iter()
+        .flat_map(|(context, facts)| facts.snapshot_conflicts.iter().map(|c| (context.partition, c)))
+        .collect();
+    if conflicts.is_empty() {
+        return None;
+    }
+    let files: BTreeSet<(i32, &str)> = conflicts.iter().map(|&(p, c)| (p, c.file.as_str())).collect();
+    let all_damaged = conflicts.iter().all(|(_, c)| c.kind == SnapshotConflictKind::Damaged);
+    let number =
+        count(u64::try_from(files.len()).unwrap_or(u64::MAX), "producer snapshot", "producer snapshots");
+    let (title, confidence) = if all_damaged {
+        (format!("{topic}: {number} cannot be read"), Confidence::Certain)
+    } else {
+        (format!("{topic}: {number} and the log do not agree"), Confidence::Likely)
+    };
+    let mut finding = finding(Code::SnapshotMismatch, confidence, title);
+    about(&mut finding, conflicts.iter().map(|&(partition, _)| (topic, partition)));
+    let mut kinds: BTreeMap<SnapshotConflictKind, u64> = BTreeMap::new();
+    for (_, conflict) in &conflicts {
+        *kinds.entry(conflict.kind).or_default() += 1;
+    }
+    finding.facts = kinds.iter().map(|(&kind, &number)| format!("{number} × {}", what(kind))).collect();
+    finding.facts.push("the log was followed, not the snapshot".to_owned());
+    finding.alternatives = alternatives(&kinds);
+    finding.would_settle =
+        lines(["the broker's log at its last start", "the snapshots of the other replicas"]);
+    finding.advice = lines([
+        "a broker that loads such a state answers retries wrongly: look for repeats behind these offsets",
+        "while the broker is stopped, move the file away; the broker rebuilds it from older snapshots and the log",
+    ]);
+    finding.snapshots = conflicts
+        .iter()
+        .map(|&(partition, conflict)| SnapshotDifference {
+            file: format!("{topic}-{partition}/{}", conflict.file),
+            what: what(conflict.kind).to_owned(),
+            producer_id: conflict.producer_id.map(|id| id.0),
+            snapshot: conflict.snapshot.clone(),
+            log: conflict.log.clone(),
+        })
+        .collect();
+    Some(finding)
+}
+
+fn alternatives(kinds: &BTreeMap<SnapshotConflictKind, u64>) -> Vec<crate::finding::Alternative> {
+    let mut alternatives = Vec::new();
+    if kinds.contains_key(&SnapshotConflictKind::LacksProducer) {
+        alternatives.push(dropped(
+            "expiry",
+            "an entry stayed that is older in the log and in time; a sweep takes the older one first",
+        ));
+    }
+    if kinds.contains_key(&SnapshotConflictKind::Damaged) {
+        alternatives.push(kept(
+            "power loss",
+            "brokers before 2.8 did not flush a snapshot when a segment was rolled",
+        ));
+    }
+    if kinds.contains_key(&SnapshotConflictKind::BeyondLogEnd) {
+        alternatives.push(kept("missing segment", "the end of the log that the snapshot covers is gone"));
+    }
+    if kinds.keys().any(|&kind| {
+        matches!(
+            kind,
+            SnapshotConflictKind::OtherBatch
+                | SnapshotConflictKind::Stale
+                | SnapshotConflictKind::EntryBeyondSnapshot
+                | SnapshotConflictKind::OtherTransaction
+        )
+    }) {
+        alternatives.push(kept("mixed files", "the snapshot is one of another replica, or of another time"));
+    }
+    alternatives
+}
+
+const fn what(kind: SnapshotConflictKind) -> &'static str {
+    match kind {
+        SnapshotConflictKind::Damaged => "cannot be read",
+        SnapshotConflictKind::BeyondLogEnd => "covers more than the log holds",
+        SnapshotConflictKind::EntryBeyondSnapshot => "names a batch that it does not cover",
+        SnapshotConflictKind::OtherBatch => "the log holds another batch at the named offset",
+        SnapshotConflictKind::Stale => "the log holds later batches of the producer that it should cover",
+        SnapshotConflictKind::OtherTransaction => "differs from the log about an open transaction",
+        SnapshotConflictKind::LacksProducer => "lacks a producer that cannot have expired",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::script::{START, fold_in};
+    use crate::facts::{PartitionContext, Snapshot, SnapshotEntry};
+    use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
+
+    fn entry(id: i64, epoch: i16, sequence: i32, offset: i64, time: i64) -> SnapshotEntry {
+        SnapshotEntry {
+            producer_id: ProducerId(id),
+            producer_epoch: Some(ProducerEpoch(epoch)),
+            last_sequence: Sequence::new(sequence),
+            last_offset: (offset >= 0).then_some(Offset(offset)),
+            offset_delta: 0,
+            timestamp: START + time,
+            coordinator_epoch: None,
+            current_txn_first_offset: None,
+        }
+    }
+
+    fn open(id: i64, epoch: i16, since: i64) -> SnapshotEntry {
+        SnapshotEntry { current_txn_first_offset: Some(Offset(since)), ..entry(id, epoch, -1, -1, 0) }
+    }
+
+    fn told(number: i64, entries: Result<Vec<SnapshotEntry>, String>, script: &str) -> Vec<String> {
+        let snapshot = Snapshot { file: format!("{number:020}.snapshot"), offset: Offset(number), entries };
+        let context = PartitionContext { snapshots: vec![snapshot], ..PartitionContext::default() };
+        let (context, facts) = fold_in(context, script);
+        judge(&[(&context, &facts)]).into_iter().flat_map(|f| f.snapshots).map(|s| s.what).collect()
+    }
+
+    fn one(kind: SnapshotConflictKind) -> Vec<String> {
+        vec![what(kind).to_owned()]
+    }
+
+    const TWO: &str = "D 5/0 0..4; D 6/0 0..0; D 5/0 5..5";
+
+    #[test]
+    fn a_snapshot_that_agrees_is_no_finding() {
+        assert!(told(7, Ok(vec![entry(5, 0, 5, 6, 3), entry(6, 0, 0, 5, 2)]), TWO).is_empty());
+        assert!(told(6, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)]), TWO).is_empty());
+    }
+
+    #[test]
+    fn empty_snapshots_and_producers_without_records_are_valid() {
+        assert!(told(7, Ok(Vec::new()), TWO).is_empty());
+        assert!(
+            told(7, Ok(vec![entry(99, 3, 5, 2000, 1)]), TWO)
+                == one(SnapshotConflictKind::EntryBeyondSnapshot)
+        );
+        assert!(told(7, Ok(vec![entry(99, 3, -1, -1, 1)]), TWO).is_empty());
+    }
+
+    #[test]
+    fn a_producer_that_is_missing_has_expired_unless_an_older_one_stayed() {
+        assert!(told(7, Ok(vec![entry(5, 0, 5, 6, 3)]), TWO).is_empty());
+        let lacks = told(7, Ok(vec![entry(6, 0, 0, 5, 2)]), TWO);
+        assert_eq!(lacks, one(SnapshotConflictKind::LacksProducer));
+    }
+
+    #[test]
+    fn a_backfill_that_came_behind_the_sweep_does_not_contradict_it() {
+        // Producer 6 wrote last, with old event times: it stays until the next sweep.
+        assert!(told(7, Ok(vec![entry(6, 0, 0, 6, -9_000)]), "D 5/0 0..5; D 6/0 0..0").is_empty());
+    }
+
+    #[test]
+    fn another_sequence_at_the_same_offset_contradicts_the_log() {
+        assert_eq!(told(7, Ok(vec![entry(5, 0, 9, 6, 3)]), TWO), one(SnapshotConflictKind::OtherBatch));
+        assert_eq!(told(7, Ok(vec![entry(5, 0, 4, 5, 3)]), TWO), one(SnapshotConflictKind::OtherBatch));
+        assert_eq!(told(7, Ok(vec![entry(5, 0, 2, 2, 3)]), TWO), one(SnapshotConflictKind::OtherBatch));
+    }
+
+    #[test]
+    fn a_snapshot_older_than_its_number_is_stale() {
+        let stale = told(7, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)]), TWO);
+        assert_eq!(stale, one(SnapshotConflictKind::Stale));
+    }
+
+    #[test]
+    fn an_entry_over_a_hole_is_not_held_against_the_log() {
+        assert!(
+            told(30, Ok(vec![entry(5, 0, 9, 12, 3)]), "D 5/0 0..4; at 30; roll; D 5/0 10..10").is_empty()
+        );
+    }
+
+    #[test]
+    fn a_marker_that_began_an_epoch_leaves_no_batch() {
+        assert!(told(6, Ok(vec![entry(7, 1, -1, -1, 3)]), "X 7/0 0..4; +M 7/1").is_empty());
+        // 0.11 names the marker.
+        assert!(told(6, Ok(vec![entry(7, 0, 4, 5, 3)]), "X 7/0 0..4; +M 7/0").is_empty());
+    }
+
+    #[test]
+    fn damage_and_a_number_behind_the_end_are_told() {
+        assert_eq!(told(7, Err("0 bytes".to_owned()), TWO), one(SnapshotConflictKind::Damaged));
+        assert_eq!(told(90, Ok(Vec::new()), TWO), one(SnapshotConflictKind::BeyondLogEnd));
+        assert!(told(90, Ok(Vec::new()), "D 5/0 0..4; damage").is_empty());
+    }
+
+    #[test]
+    fn an_open_transaction_is_compared_by_where_it_begins() {
+        assert_eq!(
+            told(1, Ok(vec![open(7, 0, 0)]), "X 7/0 0..0; D 5/0 0..0"),
+            one(SnapshotConflictKind::Stale)
+        );
+        let mut agrees = open(7, 0, 0);
+        (agrees.last_sequence, agrees.last_offset) = (Sequence::new(0), Some(Offset(0)));
+        assert!(told(1, Ok(vec![agrees]), "X 7/0 0..0; D 5/0 0..0").is_empty());
+        let mut closed = agrees;
+        closed.current_txn_first_offset = None;
+        let differs = told(1, Ok(vec![closed]), "X 7/0 0..0; D 5/0 0..0");
+        assert_eq!(differs, one(SnapshotConflictKind::OtherTransaction));
+    }
+}

@@ -1,0 +1,479 @@
+//! `transaction-open` and `transaction-anomaly`.
+//!
+//! An open transaction has no marker behind it: it runs, or it hangs and holds read_committed
+//! consumers at its first offset. One finding a producer id, over all its partitions. Anomalies are
+//! data behind the marker that ended its epoch, and one transaction with two outcomes. Under
+//! protocol 2 an epoch is one transaction, so two outcomes of one epoch prove it. Under protocol 1
+//! only times can tell which markers belong together: an abort that an operator wrote into one
+//! partition is followed there by the producer's commit marker, which closes nothing.
+//!
+//! Markers without data, and repeated ones, are innocent (KIP-98, KIP-890, KAFKA-10702).
+
+use super::Partition;
+use super::draft::{about, at, capped, count, dropped, duration, finding, kept, lines};
+use crate::facts::{EmptyMarker, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
+use crate::finding::{Code, Confidence, Finding, Outcome, Transaction, Window};
+use crate::units::{ProducerEpoch, ProducerId};
+use std::collections::BTreeMap;
+
+/// Open transactions of so many producers have findings of their own; the others share one.
+const MAX_FINDINGS: usize = 20;
+/// `transaction.max.timeout.ms` by default, and the five minutes after which Kafka's own tool calls
+/// a transaction hanging.
+const HANGING_MS: i64 = 900_000 + 300_000;
+/// Markers of one transaction are written to all partitions at once, by several brokers.
+const TOGETHER_MS: i64 = 10_000;
+
+pub(super) fn judge(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
+    let mut findings = open(partitions, as_of);
+    findings.extend(late(partitions));
+    findings.extend(torn(partitions));
+    findings
+}
+
+/// A transaction with its partition.
+type Placed<'a> = (Partition<'a>, &'a TransactionSpan);
+
+fn open(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
+    let mut by_producer: BTreeMap<ProducerId, Vec<Placed<'_>>> = BTreeMap::new();
+    for &(context, facts) in partitions.iter().filter(|(context, _)| !context.internal) {
+        for span in &facts.transactions {
+            // A marker that cannot be read ended it, nobody knows how; the coverage says so.
+            if span.outcome == Outcome::Open && span.marker_offset.is_none() {
+                by_producer.entry(span.producer_id).or_default().push(((context, facts), span));
+            }
+        }
+    }
+    let mut lists: Vec<Vec<Placed<'_>>> = by_producer.into_values().collect();
+    if lists.len() > MAX_FINDINGS {
+        let rest = lists.split_off(MAX_FINDINGS.saturating_sub(1)).into_iter().flatten().collect();
+        lists.push(rest);
+    }
+    lists.iter().map(|list| open_finding(list, as_of)).collect()
+}
+
+fn open_finding(list: &[Placed<'_>], as_of: Option<i64>) -> Finding {
+    let since = list.iter().filter_map(|(_, span)| span.first_timestamp).min();
+    let age = as_of.zip(since).map(|(now, since)| now.saturating_sub(since)).filter(|&age| age >= 0);
+    let number = u64::try_from(list.len()).unwrap_or(u64::MAX);
+    let producer = list.first().map_or(ProducerId::NONE, |(_, span)| span.producer_id);
+    let one_producer = list.iter().all(|(_, span)| span.producer_id == producer);
+    let who = if one_producer { format!("producer {producer}") } else { "several producers".to_owned() };
+    let old = age.map_or_else(String::new, |age| format!(", {} old", duration(age)));
+    let title =
+        format!("a transaction of {who} has no end in {}{old}", count(number, "partition", "partitions"));
+    let unreadable = list.iter().any(|&((_, facts), span)| marker_may_be_damaged(facts, span));
+    let confidence = if unreadable { Confidence::Possible } else { Confidence::Certain };
+    let mut finding = finding(Code::TransactionOpen, confidence, title);
+    about(&mut finding, list.iter().map(|&((context, _), _)| (context.topic.as_str(), context.partition)));
+    let newest = list.iter().filter_map(|((_, facts), _)| facts.last_timestamp).max();
+    finding.window = Some(Window::new(since, newest.max(since)));
+    finding.facts =
+        capped(list.iter().map(|&((context, facts), span)| open_line(context, facts, span)), "partitions");
+    if let Some(age) = age {
+        let limit = "15 minutes, the longest transaction that brokers allow by default, and 5 more";
+        finding.facts.push(if age > HANGING_MS {
+            format!("it is older than {limit}: a coordinator that knew it would have aborted it")
+        } else {
+            format!("it is younger than {limit}: it may be running")
+        });
+    }
+    let hangs = age.is_some_and(|age| age > HANGING_MS);
+    finding.alternatives = vec![if hangs {
+        kept(
+            "running",
+            "transaction.max.timeout.ms may be longer, and event times may be older than the append",
+        )
+    } else {
+        kept("running", "a transaction that is under way looks the same")
+    }];
+    if unreadable {
+        finding.alternatives.push(kept("damage", "its marker may be among the bytes that cannot be read"));
+    }
+    finding.would_settle =
+        lines(["kafka-transactions.sh describe-producers, or the newest value in __transaction_state"]);
+    finding.advice = advice(list);
+    finding.transactions = list.iter().map(|&((context, _), span)| shown(context, span)).collect();
+    finding
+}
+
+fn marker_may_be_damaged(facts: &PartitionFacts, span: &TransactionSpan) -> bool {
+    let behind = span.last_offset.unwrap_or(span.first_offset);
+    facts.damaged_from.iter().any(|&from| from > behind)
+}
+
+fn open_line(context: &PartitionContext, facts: &PartitionFacts, span: &TransactionSpan) -> String {
+    let place = format!("{}-{}", context.topic, context.partition);
+    let epoch = span.producer_epoch.map_or_else(|| "?".to_owned(), |epoch| epoch.to_string());
+    let behind = facts.log_end_offset.0.saturating_sub(facts.last_stable_offset.0).max(0);
+    let stop = format!(
+        "read_committed consumers stop at offset {}, {} before the end",
+        facts.last_stable_offset,
+        count(behind.unsigned_abs(), "offset", "offsets")
+    );
+    match span.last_offset {
+        Some(last) => format!(
+            "{place}: producer {} epoch {epoch} wrote offsets {} to {last} from {}, and no marker follows; {stop}",
+            span.producer_id,
+            span.first_offset,
+            at(span.first_timestamp)
+        ),
+        None => format!(
+            "{place}: only a producer snapshot remembers a transaction of producer {} since offset {}; {stop}",
+            span.producer_id, span.first_offset
+        ),
+    }
+}
+
+fn advice(list: &[Placed<'_>]) -> Vec<String> {
+    let Some(&((context, _), span)) = list.first() else { return Vec::new() };
+    let (partition, first) = (context.partition, span.first_offset);
+    vec![
+        format!(
+            "look: kafka-transactions.sh --bootstrap-server … describe-producers --topic {} --partition {partition}",
+            shell_word(&context.topic)
+        ),
+        format!(
+            "if nobody owns it any more, end it: kafka-transactions.sh --bootstrap-server … abort --topic {} \
+             --partition {partition} --start-offset {first}",
+            shell_word(&context.topic)
+        ),
+    ]
+}
+
+/// A topic's name where it can be pasted into a shell; directories of a hostile disk may be called
+/// anything.
+fn shell_word(topic: &str) -> &str {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if !topic.is_empty() && topic.chars().all(legal) { topic } else { "TOPIC" }
+}
+
+fn late(partitions: &[Partition<'_>]) -> Option<Finding> {
+    let late: Vec<(&PartitionContext, &SequenceStep)> = partitions
+        .iter()
+        .flat_map(|&(context, facts)| facts.steps.iter().map(move |step| (context, step)))
+        .filter(|(context, step)| !context.internal && step.kind == StepKind::WriteBehindMarker)
+        .collect();
+    if late.is_empty() {
+        return None;
+    }
+    let batches = count(u64::try_from(late.len()).unwrap_or(u64::MAX), "batch was", "batches were");
+    let title = format!("{batches} written behind the marker that had ended the producer's epoch");
+    let mut finding = finding(Code::TransactionAnomaly, Confidence::Likely, title);
+    about(&mut finding, late.iter().map(|(context, _)| (context.topic.as_str(), context.partition)));
+    let times = || late.iter().filter_map(|(_, step)| step.timestamp);
+    finding.window = Some(Window::new(times().min(), times().max()));
+    finding.facts = capped(
+        late.iter().map(|(context, step)| {
+            let epoch = step.producer_epoch.map_or_else(|| "none".to_owned(), |epoch| epoch.to_string());
+            format!(
+                "{}-{}: producer {} epoch {epoch} wrote at offset {} ({}), behind a marker of a higher epoch",
+                context.topic,
+                context.partition,
+                step.producer_id,
+                step.at_offset,
+                at(step.timestamp)
+            )
+        }),
+        "batches",
+    );
+    finding.alternatives = vec![kept(
+        "lost producer state",
+        "a leader that had forgotten the producer accepts a lower epoch; one that verifies transactions does not",
+    )];
+    finding.would_settle = lines([
+        "the broker's log around these appends",
+        "whether brokers verify transactions (3.6 and later)",
+    ]);
+    finding.advice = lines([
+        "look whether the transaction that these batches opened has an end; if not, it hangs",
+        "use brokers and clients of 4.0 or later, whose transactions have an epoch each",
+    ]);
+    finding.transactions = late
+        .iter()
+        .filter_map(|(context, step)| {
+            let facts =
+                partitions.iter().find(|(other, _)| std::ptr::eq(*other, *context)).map(|(_, facts)| facts);
+            let holds = move |span: &&TransactionSpan| {
+                span.producer_id == step.producer_id
+                    && span.first_offset <= step.at_offset
+                    && span.last_offset >= Some(step.at_offset)
+            };
+            facts
+                .into_iter()
+                .flat_map(|facts| &facts.transactions)
+                .find(holds)
+                .map(|span| shown(context, span))
+        })
+        .collect();
+    finding.transactions.dedup();
+    Some(finding)
+}
+
+fn torn(partitions: &[Partition<'_>]) -> Option<Finding> {
+    let mut pairs = torn_epochs(partitions);
+    let proven = !pairs.is_empty();
+    pairs.extend(torn_by_an_operator(partitions));
+    if pairs.is_empty() {
+        return None;
+    }
+    let number =
+        count(u64::try_from(pairs.len()).unwrap_or(u64::MAX), "transaction has", "transactions have");
+    let confidence = if proven { Confidence::Likely } else { Confidence::Possible };
+    let title = format!("{number} one outcome in one partition and another elsewhere");
+    let mut finding = finding(Code::TransactionAnomaly, confidence, title);
+    let places = || pairs.iter().flat_map(|(committed, aborted)| [committed, aborted]);
+    about(&mut finding, places().map(|((context, _), _)| (context.topic.as_str(), context.partition)));
+    let times = || places().filter_map(|(_, span)| span.marker_timestamp);
+    finding.window = Some(Window::new(times().min(), times().max()));
+    finding.facts = capped(
+        pairs.iter().map(|(((here, _), committed), ((there, _), aborted))| {
+            format!(
+                "producer {}: committed in {}-{} from offset {}, aborted in {}-{} from offset {}",
+                committed.producer_id,
+                here.topic,
+                here.partition,
+                committed.first_offset,
+                there.topic,
+                there.partition,
+                aborted.first_offset
+            )
+        }),
+        "transactions",
+    );
+    finding.alternatives = vec![
+        dropped("duplicate marker", "the markers closed data in both partitions"),
+        if proven {
+            kept("producer-id-collision", "two clusters that handed out one id would look like this")
+        } else {
+            kept("two transactions", "only times say that both parts belong to one transaction")
+        },
+    ];
+    finding.would_settle =
+        lines(["the history of the transactional id in __transaction_state, and what operators did"]);
+    finding.advice = lines([
+        "check what the transaction meant to write as a whole: consumers saw a part of it",
+        "end hanging transactions by their transactional id, not by partition, where the producer still runs",
+    ]);
+    finding.transactions = places().map(|&((context, _), span)| shown(context, span)).collect();
+    finding.transactions.dedup();
+    Some(finding)
+}
+
+/// Under protocol 2: one epoch, closed by the next epoch's marker, once committed and once aborted.
+fn torn_epochs<'a>(partitions: &[Partition<'a>]) -> Vec<(Placed<'a>, Placed<'a>)> {
+    let mut seen: BTreeMap<(ProducerId, ProducerEpoch), [Option<Placed<'a>>; 2]> = BTreeMap::new();
+    for &(context, facts) in partitions {
+        for span in &facts.transactions {
+            let (Some(data), Some(marker)) = (span.producer_epoch, span.marker_epoch) else { continue };
+            let slot = match span.outcome {
+                Outcome::Committed => 0,
+                Outcome::Aborted => 1,
+                Outcome::Open => continue,
+            };
+            if data.0.checked_add(1) == Some(marker.0) {
+                let slots = seen.entry((span.producer_id, data)).or_default();
+                if let Some(slot) = slots.get_mut(slot) {
+                    slot.get_or_insert(((context, facts), span));
+                }
+            }
+        }
+    }
+    seen.into_values().filter_map(|[committed, aborted]| committed.zip(aborted)).collect()
+}
+
+/// Under protocol 1: an abort in one partition, followed there by a commit marker that closes
+/// nothing, while at that moment the producer's data elsewhere, older than the abort, is committed.
+fn torn_by_an_operator<'a>(partitions: &[Partition<'a>]) -> Vec<(Placed<'a>, Placed<'a>)> {
+    let mut committed: BTreeMap<(ProducerId, Option<ProducerEpoch>), Vec<Placed<'a>>> = BTreeMap::new();
+    for &(context, facts) in partitions {
+        for span in facts
+            .transactions
+            .iter()
+            .filter(|span| span.outcome == Outcome::Committed && span.marker_epoch == span.producer_epoch)
+        {
+            committed
+                .entry((span.producer_id, span.producer_epoch))
+                .or_default()
+                .push(((context, facts), span));
+        }
+    }
+    for list in committed.values_mut() {
+        list.sort_by_key(|(_, span)| span.marker_timestamp);
+    }
+    let mut pairs = Vec::new();
+    for &(context, facts) in partitions {
+        for marker in facts.empty_markers.iter().filter(|marker| marker.outcome == Outcome::Committed) {
+            let Some(aborted) = aborted_before(facts, marker) else { continue };
+            let Some(list) = committed.get(&(marker.producer_id, marker.producer_epoch)) else { continue };
+            let Some(time) = marker.timestamp else { continue };
+            let from = list
+                .partition_point(|(_, span)| span.marker_timestamp < Some(time.saturating_sub(TOGETHER_MS)));
+            let together = list
+                .iter()
+                .skip(from)
+                .take_while(|(_, span)| span.marker_timestamp <= Some(time.saturating_add(TOGETHER_MS)));
+            let overlaps = |span: &TransactionSpan| {
+                span.first_timestamp.is_some_and(|first| Some(first) < aborted.marker_timestamp)
+            };
+            let elsewhere = |placed: &Placed<'a>| !std::ptr::eq(placed.0.0, context);
+            if let Some(&whole) = together.into_iter().find(|placed| elsewhere(placed) && overlaps(placed.1))
+            {
+                pairs.push((whole, ((context, facts), aborted)));
+            }
+        }
+    }
+    pairs
+}
+
+/// The last transaction of the producer before the marker, when it was aborted under the marker's epoch.
+fn aborted_before<'a>(facts: &'a PartitionFacts, marker: &EmptyMarker) -> Option<&'a TransactionSpan> {
+    let before = facts.transactions.partition_point(|span| span.first_offset < marker.offset);
+    let last = facts
+        .transactions
+        .get(..before)?
+        .iter()
+        .rev()
+        .take(1_000)
+        .find(|span| span.producer_id == marker.producer_id)?;
+    (last.outcome == Outcome::Aborted && last.producer_epoch == marker.producer_epoch).then_some(last)
+}
+
+fn shown(context: &PartitionContext, span: &TransactionSpan) -> Transaction {
+    Transaction {
+        transactional_id: None,
+        producer_id: span.producer_id.0,
+        producer_epoch: span.producer_epoch.map(|epoch| epoch.0),
+        topic: context.topic.clone(),
+        partition: context.partition,
+        first_offset: span.first_offset.0,
+        last_offset: span.last_offset.map(|offset| offset.0),
+        marker_offset: span.marker_offset.map(|offset| offset.0),
+        outcome: span.outcome,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::script::{START, fold_in};
+    use crate::facts::{Snapshot, SnapshotEntry};
+    use crate::units::Offset;
+
+    fn judged_at(scripts: &[&str], as_of: i64) -> Vec<Finding> {
+        let all: Vec<_> = (0..)
+            .zip(scripts)
+            .map(|(partition, script)| {
+                fold_in(PartitionContext { partition, ..PartitionContext::default() }, script)
+            })
+            .collect();
+        let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
+        judge(&partitions, Some(as_of))
+    }
+
+    fn judged(scripts: &[&str]) -> Vec<Finding> {
+        judged_at(scripts, START + 10)
+    }
+
+    #[test]
+    fn closed_transactions_of_every_style_are_no_finding() {
+        assert!(
+            judged(&["X 7/10 0..4; +M 7/11; X 7/11 0..1; -M 7/12; X 8/3 0..1; +M 8/3; X 8/3 2..3; -M 8/4"])
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn markers_that_come_twice_late_or_for_nothing_are_innocent() {
+        assert!(
+            judged(&["X 7/0 0..4; +M 7/0; +M 7/0; -M 9/4; X 7/0 5..5; -M 7/0", "+M 7/0; -M 7/0"]).is_empty()
+        );
+    }
+
+    #[test]
+    fn a_transaction_without_end_is_told_with_its_age_and_how_to_end_it() {
+        let findings = judged_at(&["D 5/0 0..1; X 7/1 0..2; D 5/0 2..2"], START + 3_600_000);
+        assert_eq!(findings.len(), 1);
+        let finding = &findings[0];
+        assert_eq!(finding.code, Code::TransactionOpen);
+        assert!(finding.title.ends_with("59 minutes old"), "{}", finding.title);
+        assert!(
+            finding.facts[0].contains("stop at offset 2, 4 offsets before the end"),
+            "{}",
+            finding.facts[0]
+        );
+        assert!(finding.advice[1].contains("--topic orders --partition 0 --start-offset 2"));
+        assert_eq!((finding.transactions[0].first_offset, finding.transactions[0].last_offset), (2, Some(4)));
+    }
+
+    #[test]
+    fn one_transaction_over_two_partitions_is_one_finding() {
+        let findings = judged(&["X 7/1 0..2", "X 7/1 0..0"]);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].partitions.len(), 2);
+    }
+
+    #[test]
+    fn damage_behind_it_may_hide_its_marker() {
+        assert_eq!(judged(&["X 7/1 0..2; damage; at 9; D 5/0 0..0"])[0].confidence, Confidence::Possible);
+        assert_eq!(judged(&["damage; at 9; X 7/1 0..2; D 5/0 0..0"])[0].confidence, Confidence::Certain);
+    }
+
+    #[test]
+    fn a_transaction_that_only_a_snapshot_remembers_is_told_until_a_marker_ends_it() {
+        let entry = SnapshotEntry {
+            producer_id: ProducerId(7),
+            producer_epoch: Some(ProducerEpoch(1)),
+            last_sequence: None,
+            last_offset: None,
+            offset_delta: 0,
+            timestamp: START,
+            coordinator_epoch: None,
+            current_txn_first_offset: Some(Offset(33)),
+        };
+        let context = PartitionContext {
+            segment_bases: vec![Offset(40)],
+            snapshots: vec![Snapshot { file: "40".to_owned(), offset: Offset(40), entries: Ok(vec![entry]) }],
+            ..PartitionContext::default()
+        };
+        let (hanging, facts) = fold_in(context.clone(), "D 5/0 0..0");
+        let findings = judge(&[(&hanging, &facts)], None);
+        assert_eq!(findings.len(), 1);
+        let told = &findings[0].transactions[0];
+        assert_eq!((told.first_offset, told.last_offset), (33, None));
+        assert_eq!(facts.last_stable_offset, Offset(33));
+        let (ended, facts) = fold_in(context, "D 5/0 0..0; -M 7/2");
+        assert!(judge(&[(&ended, &facts)], None).is_empty());
+    }
+
+    #[test]
+    fn data_behind_the_marker_of_its_epoch_is_an_anomaly_and_its_transaction_is_open() {
+        let codes: Vec<_> = judged(&["X 7/10 0..4; +M 7/11; X 7/10 5..5"]).iter().map(|f| f.code).collect();
+        assert_eq!(codes, [Code::TransactionOpen, Code::TransactionAnomaly]);
+    }
+
+    #[test]
+    fn two_outcomes_of_one_epoch_are_an_anomaly() {
+        let findings = judged(&["X 7/4 0..0; +M 7/5", "X 7/4 0..0; -M 7/5"]);
+        assert_eq!((findings.len(), findings[0].code), (1, Code::TransactionAnomaly));
+        assert!(judged(&["X 7/4 0..0; +M 7/5; X 7/5 0..0; -M 7/6", "X 7/5 0..0; -M 7/6"]).is_empty());
+    }
+
+    #[test]
+    fn an_abort_by_hand_in_one_partition_and_the_producers_commit_elsewhere_are_an_anomaly() {
+        let by_hand =
+            ["X 7/4 0..0; wait 1h; -M 7/4; wait 60s; +M 7/4", "X 7/4 0..0; wait 1h; wait 60s; +M 7/4"];
+        let findings = judged(&by_hand);
+        assert_eq!((findings.len(), findings[0].code), (1, Code::TransactionAnomaly));
+        assert_eq!(findings[0].confidence, Confidence::Possible);
+    }
+
+    #[test]
+    fn an_aborted_transaction_and_a_later_one_without_data_here_are_innocent() {
+        let two = [
+            "X 7/4 0..0; wait 1h; -M 7/4; wait 60s; +M 7/4",
+            "wait 1h; wait 30s; X 7/4 0..0; wait 30s; +M 7/4",
+        ];
+        assert!(judged(&two).is_empty());
+    }
+}
