@@ -79,13 +79,20 @@ impl Ledger {
         self.continuity.batch(&self.context, header, batch.segment);
         self.leader_epochs.batch(&self.context, header.partition_leader_epoch, header.base_offset);
         self.snapshots.see(header);
-        self.counts.batches = self.counts.batches.saturating_add(1);
-        if header.is_control() {
-            self.counts.control_batches = self.counts.control_batches.saturating_add(1);
-            self.control(header, batch.control);
-        } else {
-            self.data(header);
+        self.content(header, batch.control);
+    }
+
+    /// Takes a batch that can be read although it is damaged or out of its place; `belongs_at` is
+    /// the base offset with which it stands in line between its neighbours.
+    pub fn suspect(&mut self, batch: &BatchFact, damage: &Damage, belongs_at: Option<Offset>) {
+        if let Some(base_offset) = belongs_at {
+            let header = BatchHeader { base_offset, ..batch.header.clone() };
+            self.batch(&BatchFact { header, ..batch.clone() });
+            return;
         }
+        // What it wrote counts; its offsets say nothing about what lies around it.
+        self.damage(batch.segment, damage);
+        self.content(&batch.header, batch.control);
     }
 
     /// Takes bytes that cannot be read, where they stand among the batches.
@@ -150,6 +157,16 @@ impl Ledger {
             ineffective: self.ineffective,
             leader_epoch_steps: self.leader_epochs.steps,
             snapshot_conflicts: self.snapshots.into_conflicts(),
+        }
+    }
+
+    fn content(&mut self, header: &BatchHeader, control: Option<ControlRecord>) {
+        self.counts.batches = self.counts.batches.saturating_add(1);
+        if header.is_control() {
+            self.counts.control_batches = self.counts.control_batches.saturating_add(1);
+            self.control(header, control);
+        } else {
+            self.data(header);
         }
     }
 
@@ -386,6 +403,35 @@ mod tests {
         assert_eq!(gaps(&facts), [(5, 9, 9, GapReason::Damage)]);
         assert!(!facts.ends_in_damage);
         assert!(fold("D 5/0 0..4; damage").ends_in_damage);
+    }
+
+    #[test]
+    fn a_batch_out_of_its_place_is_folded_where_it_belongs_and_moves_no_offset_where_that_is_unknown() {
+        let header = |sequence, offset| {
+            let facts = super::super::script::batches(&format!("D 5/0 {sequence}..{sequence}"));
+            let mut batch = facts.into_iter().next().unwrap();
+            batch.header.base_offset = Offset(offset);
+            batch
+        };
+        let damage = Damage {
+            position: crate::units::FilePosition(0),
+            length: 1,
+            kind: crate::format::DamageKind::BadOffset,
+            expected: false,
+            detail: String::new(),
+            first_offset: None,
+            last_offset: None,
+        };
+        for belongs_at in [Some(Offset(1)), None] {
+            let context = PartitionContext { segment_bases: vec![Offset(0)], ..PartitionContext::default() };
+            let mut ledger = Ledger::new(context);
+            ledger.batch(&header(0, 0));
+            ledger.suspect(&header(1, 1 << 40), &damage, belongs_at);
+            ledger.batch(&header(2, 2));
+            let facts = ledger.finish();
+            assert!(gaps(&facts).is_empty());
+            assert_eq!((facts.records, facts.log_end_offset), (3, Offset(3)));
+        }
     }
 
     #[test]

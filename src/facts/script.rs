@@ -42,6 +42,15 @@ pub(crate) fn fold_in(mut context: PartitionContext, script: &str) -> (Partition
     (context, ledger.finish())
 }
 
+/// The batches of a script.
+pub(crate) fn batches(script: &str) -> Vec<BatchFact> {
+    let batch = |event| match event {
+        Event::Batch(batch) => Some(batch),
+        Event::Damage(..) => None,
+    };
+    events(script, None).0.into_iter().filter_map(batch).collect()
+}
+
 enum Event {
     Batch(BatchFact),
     Damage(usize, Damage),

@@ -3,7 +3,9 @@
 //! Records without producer id are `idempotence-off`. They are `idempotence-lost` where protected
 //! records lie before them in the partition and no protected session goes on beside them: then the
 //! writer itself switched, as a deploy does. A session that began before such a stretch and is
-//! still writing behind it, in this partition or elsewhere in the topic, is another writer.
+//! still writing behind it, in this partition or elsewhere in the topic, is another writer. Where
+//! more than a few unprotected records came beside protected sessions, that writer was there before
+//! the protected ones ended, and nothing was lost with them.
 
 use super::Partition;
 use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines, offsets};
@@ -98,16 +100,29 @@ fn outlasts(lives: &[(i64, i64)], first: i64, last: i64) -> bool {
 /// Unprotected stretches with their partitions.
 type Stretches = Vec<(i32, ProtectionStretch)>;
 
+/// While instances are replaced one by one, new ones write beside old ones: at most one of so many
+/// records behind the switch.
+const BESIDE_A_SWITCH: u64 = 10;
+
 fn split(partitions: &[Partition<'_>], lives: &Lives) -> (Stretches, Stretches) {
-    let (mut lost, mut off) = (Vec::new(), Vec::new());
+    let (mut lost, mut off): (Stretches, Stretches) = (Vec::new(), Vec::new());
+    let mut beside = 0_u64;
     for (context, facts) in partitions {
         let protected_from = protected_from(facts);
         for stretch in facts.protection.stretches.iter().filter(|s| s.mode == ProtectionMode::None) {
             let was_on = protected_from.is_some_and(|from| from < stretch.first_offset.0);
-            let stretches =
-                if was_on && !lives.go_on_beside(context.partition, stretch) { &mut lost } else { &mut off };
-            stretches.push((context.partition, *stretch));
+            if was_on && !lives.go_on_beside(context.partition, stretch) {
+                lost.push((context.partition, *stretch));
+            } else {
+                off.push((context.partition, *stretch));
+                beside = beside.saturating_add(if was_on { stretch.records } else { 0 });
+            }
         }
+    }
+    let records = lost.iter().map(|(_, stretch)| stretch.records).fold(0, u64::saturating_add);
+    if beside.saturating_mul(BESIDE_A_SWITCH) > records {
+        off.append(&mut lost);
+        off.sort_by_key(|(partition, stretch)| (*partition, stretch.first_offset));
     }
     (lost, off)
 }
@@ -130,21 +145,27 @@ fn told(topic: &str, code: Code, partitions: &[Partition<'_>], stretches: &Stret
         records = records.max(all.fold(0, u64::saturating_add));
     }
     let all: u64 = partitions.iter().map(|(_, facts)| carrying(facts)).fold(0, u64::saturating_add);
-    let of_all = format!("{records} of {}", count(all, "record", "records"));
+    let records_lack = if records == all {
+        format!("{} {}", count(all, "record", "records"), if all == 1 { "lacks" } else { "lack" })
+    } else {
+        format!("{records} of {} lack", count(all, "record", "records"))
+    };
     let times = || stretches.iter().filter_map(|(_, s)| s.first_timestamp.zip(s.last_timestamp));
     let from = times().map(|(first, _)| first).min();
     let (title, confidence) = if code == Code::IdempotenceLost {
+        let from = at(from);
         let title =
-            format!("{topic}: idempotence was on and is off from {}: {of_all} have no producer id", at(from));
+            format!("{topic}: idempotence was on and is off from {from}: {records_lack} a producer id");
         (title, Confidence::Likely)
     } else {
-        let none = if records == all { "no record has" } else { "not every record has" };
-        (format!("{topic}: {none} a producer id: {of_all} have none"), Confidence::Certain)
+        (format!("{topic}: idempotence is off: {records_lack} a producer id"), Confidence::Certain)
     };
     let mut finding = finding(code, confidence, title);
     about(&mut finding, stretches.iter().map(|&(partition, _)| (topic, partition)));
     finding.window = Some(Window::new(from, times().map(|(_, last)| last).max()));
-    finding.facts = vec![format!("{of_all} that could carry a producer id have none")];
+    finding.facts = vec![format!(
+        "{records_lack} a producer id; formats 0 and 1, which cannot carry one, are not counted"
+    )];
     finding.facts.extend(capped(
         by_partition(stretches).into_iter().map(|(partition, (number, records, first, last))| {
             format!(
@@ -356,8 +377,14 @@ mod tests {
 
     #[test]
     fn the_writer_that_lost_it_stays_lost_behind_another_one_that_had_not_ended() {
-        let script = "D 1/0 0..4; D 2/0 0..0; D -1 1; D 2/0 1..1; D -1 1; D -1 1";
+        let script = "D 1/0 0..4; D 2/0 0..0; D -1 1; D 2/0 1..1; D -1 9; D -1 9";
         assert_eq!(codes(&[script]), [(Code::IdempotenceLost, vec![8]), (Code::IdempotenceOff, vec![6])]);
+    }
+
+    #[test]
+    fn a_writer_that_was_there_before_the_protected_ones_ended_lost_nothing_with_them() {
+        let script = "D 1/0 0..4; D -1 3; D 1/0 5..5; D -1 3; D 1/0 6..6; D -1 3";
+        assert_eq!(codes(&[script]), [(Code::IdempotenceOff, vec![5, 9, 13])]);
     }
 
     #[test]

@@ -31,7 +31,8 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     }
     let number = u64::try_from(steps.len()).unwrap_or(u64::MAX);
     let batches = count(number, "batch does", "batches do");
-    let title = format!("{topic}: {batches} not continue the sequence of its producer");
+    let whose = if number == 1 { "its producer" } else { "their producers" };
+    let title = format!("{topic}: {batches} not continue the sequence of {whose}");
     let mut finding = finding(Code::SequenceAnomaly, Confidence::Likely, title);
     about(&mut finding, steps.iter().map(|&(partition, _)| (topic, partition)));
     let times = || steps.iter().filter_map(|(_, step)| step.timestamp);

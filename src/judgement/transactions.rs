@@ -59,7 +59,7 @@ fn open_finding(list: &[Placed<'_>], as_of: Option<i64>) -> Finding {
     let producer = list.first().map_or(ProducerId::NONE, |(_, span)| span.producer_id);
     let one_producer = list.iter().all(|(_, span)| span.producer_id == producer);
     let who = if one_producer { format!("producer {producer}") } else { "several producers".to_owned() };
-    let old = age.map_or_else(String::new, |age| format!(", {} old", duration(age)));
+    let old = age.map_or_else(String::new, |age| format!(", {} old by its records", duration(age)));
     let title =
         format!("a transaction of {who} has no end in {}{old}", count(number, "partition", "partitions"));
     let unreadable = list.iter().any(|&((_, facts), span)| marker_may_be_damaged(facts, span));
@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(findings.len(), 1);
         let finding = &findings[0];
         assert_eq!(finding.code, Code::TransactionOpen);
-        assert!(finding.title.ends_with("59 minutes old"), "{}", finding.title);
+        assert!(finding.title.ends_with("59 minutes old by its records"), "{}", finding.title);
         assert!(
             finding.facts[0].contains("stop at offset 2, 4 offsets before the end"),
             "{}",
