@@ -151,6 +151,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
+    findings.extend(judgement::single_facts(&judged, &sessions, as_of));
     let parts = assemble::Parts {
         options,
         inventory: &inventory,

@@ -368,12 +368,13 @@ impl<'s> Fold<'s> {
                 Ok(Some(SegmentItem::Suspect(suspect))) => {
                     current.take(at, std::mem::take(&mut gathered), &mut self.sink);
                     let damage = suspect.damage.clone();
-                    match suspect.in_line() {
-                        Some(batch) => {
-                            current.outcome.bytes_read += damage.length;
-                            self.lanes.take(&batch, at, &subject.lane, &mut gathered);
-                        }
-                        None => current.outcome.reused.push((at, damage.clone())),
+                    if let Some(batch) = suspect.in_line() {
+                        current.outcome.bytes_read += damage.length;
+                        self.lanes.take(&batch, at, &subject.lane, &mut gathered);
+                    } else {
+                        // Its offsets lie, so a hole around it is not the cleaner's or a file's.
+                        current.ledger.damage(at, &damage);
+                        current.outcome.reused.push((at, damage.clone()));
                     }
                     current.outcome.damage.push((at, damage));
                 }
