@@ -1,0 +1,249 @@
+//! Bytes that went bad, are missing, or are zero.
+
+use super::*;
+
+#[test]
+fn a_clean_segment_is_batches_and_nothing_else() {
+    for segment in [mixed(), uniform(), legacy()] {
+        let expected: Vec<(u64, u64)> =
+            segment.places().iter().map(|place| (place.position as u64, place.length as u64)).collect();
+        let seen = scan(&segment.bytes());
+        assert!(seen.iter().all(|item| matches!(item, Seen::Good { .. })), "{seen:?}");
+        assert_eq!(seen.iter().map(Seen::span).collect::<Vec<_>>(), expected);
+    }
+    assert_eq!(scan(&[]), []);
+}
+
+#[test]
+fn a_flipped_bit_costs_no_batch_but_its_own() {
+    for segment in [mixed(), uniform(), legacy()] {
+        let places = segment.places().to_vec();
+        let bytes = segment.bytes();
+        for at in 0..bytes.len() {
+            for bit in [0x01, 0x02, 0x40, 0x80] {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= bit;
+                let seen = scan(&flipped);
+                let hit = places.iter().rposition(|place| place.position <= at).unwrap();
+                let in_batch = at - places[hit].position;
+                let is_v2 = bytes[places[hit].position + 16] == 2;
+                let context = format!("byte {in_batch} of batch {hit}, bit {bit:#x}: {seen:?}");
+                assert_eq!(seen.len(), places.len(), "{context}");
+                if in_batch < 8 && !bytes_are_v2(&bytes, &places, hit) {
+                    // Beside wrappers, which show only their last offset, it cannot be told which of
+                    // two is wrong; but all are handed out, and not more than one is doubted.
+                    assert!(seen.iter().all(|item| !matches!(item, Seen::Damage(_))), "{context}");
+                    let doubted = seen.iter().filter(|item| matches!(item, Seen::Suspect { .. })).count();
+                    assert!(doubted <= 1, "{context}");
+                    continue;
+                }
+                for (index, (item, place)) in seen.iter().zip(&places).enumerate() {
+                    assert_eq!(item.span(), (place.position as u64, place.length as u64), "{context}");
+                    if index != hit {
+                        assert!(matches!(item, Seen::Good { .. }), "batch {index}; {context}");
+                    }
+                }
+                let kind = match &seen[hit] {
+                    Seen::Good { .. } => None,
+                    Seen::Suspect { kind, .. } => Some(*kind),
+                    Seen::Damage(damage) => Some(damage.kind),
+                };
+                let expected = match in_batch {
+                    // Nothing is known of the end of the log, or of where a wrapper begins.
+                    0..8 if hit + 1 == places.len() || !is_v2 || !bytes_are_v2(&bytes, &places, hit) => {
+                        continue;
+                    }
+                    0..8 => Some(DamageKind::BadOffset),
+                    8..12 => Some(DamageKind::BadLength),
+                    12..16 if is_v2 => None,
+                    16 if is_v2 => Some(DamageKind::BadMagic),
+                    16 => continue,
+                    _ => Some(DamageKind::BadCrc),
+                };
+                assert_eq!(kind, expected, "{context}");
+            }
+        }
+    }
+}
+
+fn bytes_are_v2(bytes: &[u8], places: &[Place], hit: usize) -> bool {
+    places[hit.saturating_sub(1)..places.len().min(hit + 2)]
+        .iter()
+        .all(|place| bytes[place.position + 16] == 2)
+}
+
+#[test]
+fn a_cut_file_has_a_torn_tail_and_all_batches_before() {
+    for segment in [mixed(), legacy()] {
+        let places = segment.places().to_vec();
+        let bytes = segment.bytes();
+        for cut in 0..bytes.len() {
+            let seen = scan_as(&bytes[..cut], 0, TailExpectation::MayBeTorn);
+            let whole = places.iter().filter(|place| place.position + place.length <= cut).count();
+            let end = places[..whole].last().map_or(0, |place| place.position + place.length);
+            assert_eq!(seen.len(), whole + usize::from(end < cut), "cut at {cut}");
+            if end < cut {
+                let damage = seen.last().unwrap().damage();
+                assert_eq!((damage.kind, damage.expected), (DamageKind::TruncatedTail, true), "{damage:?}");
+                assert_eq!(damage.position.0, end as u64);
+                let first = places[..whole].last().map_or(0, |place| place.last_offset + 1);
+                assert_eq!((damage.first_offset, damage.last_offset), (Some(Offset(first)), None));
+            }
+        }
+    }
+}
+
+#[test]
+fn damage_names_the_offsets_that_are_missing() {
+    let segment = mixed();
+    let place = segment.places()[2];
+    let mut bytes = segment.bytes();
+    bytes[place.position + 70] ^= 1;
+    let seen = scan(&bytes);
+    let damage = seen[2].damage();
+    assert_eq!(damage.kind, DamageKind::BadCrc);
+    assert_eq!(damage.first_offset, Some(Offset(place.base_offset)));
+    assert_eq!(damage.last_offset, Some(Offset(place.last_offset)));
+    assert!(!damage.expected);
+    assert!(damage.detail.starts_with("stored checksum "), "{}", damage.detail);
+}
+
+#[test]
+fn a_batch_with_a_wrong_length_is_read_when_its_checksum_finds_its_end() {
+    let segment = mixed();
+    let place = segment.places()[1];
+    let bytes = segment.bytes();
+    for wrong in [0i32, 1, 49, 60, 1000, 1 << 30, -1] {
+        let mut bytes = bytes.clone();
+        bytes[place.position + 8..place.position + 12].copy_from_slice(&wrong.to_be_bytes());
+        let seen = scan(&bytes);
+        assert_eq!(
+            seen[1],
+            Seen::Suspect {
+                kind: DamageKind::BadLength,
+                position: place.position as u64,
+                length: place.length as u64,
+                base: place.base_offset,
+                belongs_at: Some(place.base_offset),
+            },
+            "length {wrong}"
+        );
+        assert_eq!(seen.len(), 7);
+    }
+}
+
+#[test]
+fn a_length_past_the_end_of_the_last_batch_is_no_torn_tail() {
+    let segment = mixed();
+    let place = *segment.places().last().unwrap();
+    let mut bytes = segment.bytes();
+    bytes[place.position + 9] ^= 1;
+    assert!(matches!(scan(&bytes).last(), Some(Seen::Suspect { kind: DamageKind::BadLength, .. })));
+}
+
+/// A batch with a whole segment of another log in a value.
+fn with_inner_batch() -> SegmentBuilder {
+    let inner = SegmentBuilder::at(1000).batch(records(2)).batch(records(2)).bytes();
+    SegmentBuilder::new()
+        .batch(records(1))
+        .batch(records(1).record("copy", inner.as_slice()).record("after", "x"))
+        .batch(records(1))
+        .batch(records(1))
+}
+
+#[test]
+fn a_batch_inside_a_record_is_not_taken_for_one_of_the_log() {
+    let segment = with_inner_batch();
+    let places = segment.places().to_vec();
+    let bytes = segment.bytes();
+    for at in 0..places[1].length {
+        let mut flipped = bytes.clone();
+        flipped[places[1].position + at] ^= 0x10;
+        let seen = scan(&flipped);
+        assert_eq!(seen.len(), 4, "byte {at}: {seen:?}");
+        for index in [0, 2, 3] {
+            assert_eq!(seen[index], good(&places[index]), "byte {at}");
+        }
+    }
+}
+
+#[test]
+fn a_torn_batch_does_not_give_up_what_stands_in_its_records() {
+    let segment = with_inner_batch();
+    let place = segment.places()[1];
+    let bytes = segment.bytes();
+    let cut = place.position + place.length - 3;
+    let seen = scan_as(&bytes[..cut], 0, TailExpectation::MayBeTorn);
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    assert_eq!(seen[1].damage().kind, DamageKind::TruncatedTail);
+}
+
+#[test]
+fn zeros_up_to_the_end_are_a_zero_tail() {
+    let segment = mixed();
+    let end = segment.places().last().unwrap();
+    let (end, next) = ((end.position + end.length) as u64, end.last_offset + 1);
+    let bytes = segment.raw(&[0; 500]).bytes();
+    for (tail, expected) in [(TailExpectation::MayBeTorn, true), (TailExpectation::MustBeWhole, false)] {
+        let seen = scan_as(&bytes, 0, tail);
+        let damage = seen.last().unwrap().damage();
+        assert_eq!((damage.kind, damage.expected), (DamageKind::ZeroTail, expected));
+        assert_eq!((damage.position.0, damage.length), (end, 500));
+        assert_eq!(damage.first_offset, Some(Offset(next)));
+        assert_eq!(damage.detail, "all 500 bytes to the end of the file are zero");
+    }
+}
+
+#[test]
+fn a_torn_batch_before_zeros_is_told_apart_from_them() {
+    let torn = records(20).bytes();
+    for written in 18..torn.len() - 17 {
+        let segment = SegmentBuilder::new().batch(records(1));
+        let start = segment.places()[0].length as u64;
+        let bytes = segment.raw(&torn[..written]).raw(&vec![0; 2000]).bytes();
+        let seen = scan_as(&bytes, 0, TailExpectation::MayBeTorn);
+        assert_eq!(seen.len(), 3, "{written} bytes: {seen:?}");
+        assert_eq!((seen[1].damage().kind, seen[1].damage().expected), (DamageKind::TruncatedTail, true));
+        assert_eq!(seen[1].damage().position.0, start);
+        assert_eq!((seen[2].damage().kind, seen[2].damage().expected), (DamageKind::ZeroTail, true));
+    }
+}
+
+#[test]
+fn zeros_in_the_middle_are_one_hole() {
+    let segment = SegmentBuilder::new().batch(records(1)).raw(&[0; 3000]).skip_to(5).batch(records(1));
+    let places = segment.places().to_vec();
+    let seen = scan(&segment.bytes());
+    let damage = seen[1].damage();
+    assert_eq!((damage.kind, damage.length, damage.expected), (DamageKind::BadLength, 3000, false));
+    assert_eq!(damage.detail, "3000 zero bytes, the log goes on behind them");
+    assert_eq!((damage.first_offset, damage.last_offset), (Some(Offset(1)), Some(Offset(4))));
+    assert_eq!(seen[2], good(&places[1]));
+}
+
+#[test]
+fn garbage_up_to_the_end_is_no_torn_tail() {
+    let bytes = SegmentBuilder::new().batch(records(1)).raw(&[0xa5; 300]).bytes();
+    let seen = scan_as(&bytes, 0, TailExpectation::MayBeTorn);
+    let damage = seen[1].damage();
+    assert_eq!((damage.kind, damage.length, damage.expected), (DamageKind::BadLength, 300, false));
+}
+
+#[test]
+fn two_broken_batches_in_a_row_cost_no_third() {
+    let segment = mixed();
+    let places = segment.places().to_vec();
+    let bytes = segment.bytes();
+    for (first, second) in [(8, 8), (8, 70), (70, 8), (16, 9), (0, 8), (9, 0), (11, 61)] {
+        let mut bytes = bytes.clone();
+        bytes[places[2].position + first] ^= 0x55;
+        bytes[places[3].position + second] ^= 0x55;
+        let seen = scan(&bytes);
+        for index in [0, 1, 4, 5, 6] {
+            assert!(
+                seen.contains(&good(&places[index])),
+                "batch {index} after {first} and {second}: {seen:?}"
+            );
+        }
+    }
+}
