@@ -125,9 +125,9 @@ pub fn business_key(key: &BusinessKey) -> String {
         BusinessKey::Text { text } => text.clone(),
         BusinessKey::Base64 { base64 } => format!("base64:{base64}"),
         BusinessKey::Parts { parts } => parts.iter().map(part).collect::<Vec<_>>().join(" + "),
-        BusinessKey::Digest { digest } => format!("content {}", digest.chars().take(12).collect::<String>()),
+        BusinessKey::Digest { digest } => format!("content {}", digest.chars().take(8).collect::<String>()),
         BusinessKey::KeyedHash { keyed_hash } => {
-            format!("hash {}", keyed_hash.chars().take(12).collect::<String>())
+            format!("hash {}", keyed_hash.chars().take(8).collect::<String>())
         }
     }
 }
@@ -138,7 +138,7 @@ fn part(part: &KeyPart) -> String {
     } else if let Some(base64) = &part.base64 {
         format!("base64:{base64}")
     } else if let Some(hash) = &part.keyed_hash {
-        format!("hash {}", hash.chars().take(12).collect::<String>())
+        format!("hash {}", hash.chars().take(8).collect::<String>())
     } else {
         "(absent)".to_owned()
     }

@@ -54,7 +54,7 @@ pub(super) fn show(page: &mut Page, finding: &Finding) {
 enum Places {
     /// One partition: the offset says it.
     Offset,
-    /// Several partitions.
+    /// Several partitions: `orders-0@40`, as `RecordMetadata` prints a place.
     Partition,
     /// One partition number in several directories.
     Directory,
@@ -80,7 +80,7 @@ impl Places {
     fn say(self, copy: &Copy) -> String {
         match self {
             Self::Offset => format!("offset {}", copy.offset),
-            Self::Partition => format!("{}-{} offset {}", named(&copy.topic), copy.partition, copy.offset),
+            Self::Partition => format!("{}-{}@{}", named(&copy.topic), copy.partition, copy.offset),
             Self::Directory => format!("{} offset {}", named(&copy.directory), copy.offset),
         }
     }

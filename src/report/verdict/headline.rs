@@ -66,7 +66,7 @@ fn bad(worst: &Finding, report: &Report) -> String {
     );
     if others > 1 {
         let all: u64 = duplicates(&report.findings).map(|finding| finding.counts.surplus_records).sum();
-        return format!("{}; the largest finding ({}): {how}", repeated(all), counted(copies, "record"));
+        return format!("{}; the most serious finding ({} of them): {how}", repeated(all), number(copies));
     }
     let events = counted(worst.counts.groups, "event");
     let verb = if worst.counts.groups == 1 { "is" } else { "are" };
@@ -100,6 +100,6 @@ fn unprotected(finding: &Finding, report: &Report) -> String {
 }
 
 fn repeated(copies: u64) -> String {
-    let verb = if copies == 1 { "repeats an event" } else { "repeat events" };
-    format!("{} {verb} that stood there before", counted(copies, "record"))
+    let are = if copies == 1 { "is a surplus copy of an event" } else { "are surplus copies of events" };
+    format!("{} {are} stored before", counted(copies, "record"))
 }

@@ -100,7 +100,7 @@ fn what(worst: &Finding, report: &Report) -> String {
         return format!("{}.", phrases::capital(&phrases::fit(&worst.title)));
     }
     let several = duplicates(&report.findings).count() > 1;
-    let subject = if several { "The largest finding: " } else { "" };
+    let subject = if several { "The most serious finding: " } else { "" };
     let written = worst.window.as_ref().map(|window| phrases::written(window, copies)).unwrap_or_default();
     format!(
         "{subject}{} of {} in {}{written}.",

@@ -136,7 +136,7 @@ fn an_undetermined_duplicate_blames_nobody() {
 }
 
 #[test]
-fn several_findings_are_added_up_and_the_largest_is_named() {
+fn several_findings_are_added_up_and_the_most_serious_is_named() {
     let mut report = report();
     let aborted = Finding {
         counts: Counts { groups: 2, surplus_records: 2, surplus_committed: 0 },
@@ -152,7 +152,7 @@ fn several_findings_are_added_up_and_the_largest_is_named() {
     let verdict = of(&report, Some(Severity::Low));
     assert_eq!(
         verdict.headline,
-        "22 records repeat events that stood there before; the largest finding (20 records): probably a second producer session sent them again"
+        "22 records are surplus copies of events stored before; the most serious finding (20 of them): probably a second producer session sent them again"
     );
     assert!(verdict.sentences[1].starts_with("A read_committed consumer sees 20 of the 22 surplus records"));
     assert_eq!(
@@ -168,7 +168,7 @@ fn a_gap_that_is_worse_than_a_duplicate_does_not_hide_it() {
     report.findings = vec![finding(Code::SequenceGap, 0, 0), finding(Code::ResendSameSession, 3, 3)];
     let headline = of(&report, Some(Severity::Low)).headline;
     assert!(headline.starts_with("records may be missing in topic orders"), "{headline}");
-    assert!(headline.ends_with("3 records repeat events that stood there before"), "{headline}");
+    assert!(headline.ends_with("3 records are surplus copies of events stored before"), "{headline}");
 }
 
 #[test]
