@@ -1,6 +1,7 @@
 //! Puts what was found into the report; decides nothing but order and caps.
 
 use super::groups::KeyCounts;
+use super::internal_topics::InternalTopics;
 use super::pass::PartitionOutcome;
 use super::{AuditOptions, Records, Topics};
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};
@@ -8,11 +9,11 @@ use crate::finding::{Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
 use crate::plan::TopicPlan;
-use crate::relations::{self, PartitionNote, Relations, SessionNote, SessionSpan, TopicNote};
+use crate::relations::{self, PartitionNote, Relations, RewindNote, SessionNote, SessionSpan, TopicNote};
 use crate::report::model::{
     Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
-    ProducerReport, ProtectionReport, Report, SessionReport, TopicReport, Updates, Visibility,
-    VisibleRecords,
+    ProducerReport, ProtectionReport, Report, SessionReport, TopicReport, TransactionalId, Updates,
+    Visibility, VisibleRecords,
 };
 use std::collections::BTreeMap;
 
@@ -33,6 +34,7 @@ pub(super) struct Parts<'a> {
     pub(super) sessions: &'a Sessions,
     pub(super) key_counts: &'a [KeyCounts],
     pub(super) relations: &'a Relations,
+    pub(super) internal: &'a InternalTopics,
     pub(super) as_of: Option<i64>,
 }
 
@@ -66,6 +68,7 @@ pub(super) fn relations_base(
     outcomes: &[PartitionOutcome],
     sessions: &Sessions,
     led: &[usize],
+    internal: &InternalTopics,
 ) -> Relations {
     let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     let partitions =
@@ -91,17 +94,30 @@ pub(super) fn relations_base(
             })
             .collect(),
         partitions: partitions.collect(),
-        sessions: sessions.iter().map(|(_, session)| session_note(session, led)).collect(),
+        sessions: sessions.iter().map(|(_, session)| session_note(session, led, internal)).collect(),
+        rewinds: internal.commits.rewinds().iter().map(rewind_note).collect(),
         groups: Vec::new(),
     }
 }
 
-fn session_note(session: &crate::facts::Session, led: &[usize]) -> SessionNote {
+fn rewind_note(rewind: &crate::facts::Rewind) -> RewindNote {
+    RewindNote {
+        group: rewind.group.clone(),
+        topic: rewind.topic.clone(),
+        partition: rewind.partition,
+        from: rewind.from,
+        to: rewind.to,
+        timestamp: rewind.timestamp,
+    }
+}
+
+fn session_note(session: &crate::facts::Session, led: &[usize], internal: &InternalTopics) -> SessionNote {
     let partition = |at: usize| led.get(at).and_then(|&at| u32::try_from(at).ok()).unwrap_or(u32::MAX);
     SessionNote {
         name: session.name(),
         producer_id: session.producer_id,
         transactional: session.transactional,
+        groups: internal.commits.groups_of(session.producer_id).map(str::to_owned).collect(),
         spans: session
             .spans
             .iter()
@@ -337,6 +353,7 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
     for (_, session) in parts.sessions.iter() {
         let producer = by_id.entry(session.producer_id.0).or_insert_with(|| ProducerReport {
             producer_id: session.producer_id.0,
+            transactional_id: parts.internal.transactional_id(session.producer_id).map(transactional_id),
             ..ProducerReport::default()
         });
         for span in &session.spans {
@@ -381,6 +398,10 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
     let omitted = count(producers.len().saturating_sub(parts.listed()));
     producers.truncate(parts.listed());
     (producers, omitted)
+}
+
+fn transactional_id(value: &str) -> TransactionalId {
+    TransactionalId { value: value.to_owned(), source: "__transaction_state".to_owned() }
 }
 
 fn count(number: usize) -> u64 {

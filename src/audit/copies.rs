@@ -188,6 +188,7 @@ fn candidate(
             base_sequence: header.base_sequence.filter(|_| protected),
             records: 0,
             crc: header.crc,
+            in_sequence: !outcome.out_of_sequence.contains(&header.base_offset),
         },
     };
     Candidate {

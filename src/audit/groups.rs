@@ -46,6 +46,15 @@ pub(super) struct Wanted {
     pub(super) identity: Fingerprint,
 }
 
+/// Records of other topics that are looked at for one key of a topic.
+const ELSEWHERE: usize = 16;
+
+impl Wanted {
+    fn at(row: &Row) -> Self {
+        Self { partition: row.partition, offset: row.offset, identity: row.identity }
+    }
+}
+
 /// Counts keys by topic, and finds the records whose identity and content may be there twice.
 pub(super) fn group(
     rows: RowStore,
@@ -56,9 +65,9 @@ pub(super) fn group(
     let mut wanted = Vec::new();
     let view = |row: &Row| usize::try_from(row.partition).ok().and_then(|at| partitions.get(at));
     let mut selectors = Vec::new();
-    rows.for_each_identity(|rows| {
+    rows.for_each_identity(|all| {
         // Partitions are in the order of their topics, so each topic's rows stand together.
-        for rows in rows.chunk_by(|a, b| view(a).map(|v| v.topic) == view(b).map(|v| v.topic)) {
+        for rows in all.chunk_by(|a, b| view(a).map(|v| v.topic) == view(b).map(|v| v.topic)) {
             let Some(first) = rows.first().and_then(view) else { continue };
             let Some(counts) = counts.get_mut(first.topic) else { continue };
             let committed =
@@ -80,14 +89,16 @@ pub(super) fn group(
                 let at = selectors.partition_point(|other| *other < selector);
                 selectors.get(at + 1) == Some(&selector)
             };
-            wanted.extend(rows.iter().filter(|row| twice(row.selector)).map(|row| Wanted {
-                partition: row.partition,
-                offset: row.offset,
-                identity: row.identity,
-            }));
+            wanted.extend(rows.iter().filter(|row| twice(row.selector)).map(Wanted::at));
+            // Where else the event is: a pipeline may have read it there.
+            let elsewhere = all.iter().filter(|row| {
+                view(row).is_some_and(|v| v.judged && v.topic != first.topic) && twice(row.selector)
+            });
+            wanted.extend(elsewhere.take(ELSEWHERE).map(Wanted::at));
         }
     });
     wanted.sort_unstable();
+    wanted.dedup();
     (counts, wanted)
 }
 

@@ -11,10 +11,12 @@ mod assemble;
 mod chunks;
 mod copies;
 mod groups;
+mod internal_topics;
 mod lanes;
 mod pass;
 mod replicas;
 mod samples;
+mod strays;
 
 use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
@@ -26,6 +28,7 @@ use crate::plan::{ContentRules, KeyChoice, TopicPlan};
 use crate::relations::{self, Relations};
 use crate::report::model::{Invocation, Report};
 use groups::PartitionView;
+use internal_topics::InternalTopics;
 use lanes::RecordLane;
 use pass::{PartitionOutcome, Subject, SubjectSegment};
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,6 +107,7 @@ pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
 fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditError> {
     let inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
     let leaders = replicas::leaders(&inventory, options.mode);
+    let internal = InternalTopics::read(&inventory, &leaders, options.mode);
     let topics = Topics::of(&inventory);
     let plans: Vec<TopicPlan> = samples::take(&inventory, &leaders, &topics, options)
         .iter()
@@ -115,7 +119,15 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         .iter()
         .enumerate()
         .map(|(at, dir)| {
-            subject(&inventory, at, dir, leaders[at] == at, &plans[topics.of_partition(at)], options)
+            subject(
+                &inventory,
+                at,
+                dir,
+                leaders[at] == at,
+                &plans[topics.of_partition(at)],
+                &internal,
+                options,
+            )
         })
         .collect();
     let digest_key = DigestKey::random();
@@ -146,8 +158,11 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         session: &|id, epoch| sessions.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok()),
     };
     let candidates = copies::fetch(&look, &wanted);
-    let mut relations = assemble::relations_base(&inventory, &topics, &plans, &outcomes, &sessions, &led);
+    let mut relations =
+        assemble::relations_base(&inventory, &topics, &plans, &outcomes, &sessions, &led, &internal);
     relations.groups = relations::group(&relations.partitions, candidates);
+    let strays = copies::fetch(&look, &strays::wanted(&subjects, &outcomes, &led, options.mode));
+    relations.groups.extend(relations::group_across_topics(&relations.partitions, strays));
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
@@ -164,6 +179,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         sessions: &sessions,
         key_counts: &key_counts,
         relations: &relations,
+        internal: &internal,
         as_of,
     };
     let topic_ids = topics.all.iter().filter_map(|t| Some((t.name.clone(), t.id.clone()?))).collect();
@@ -226,6 +242,7 @@ fn subject<'p>(
     dir: &PartitionDir,
     leads: bool,
     plan: &'p TopicPlan,
+    internal: &InternalTopics,
     options: &AuditOptions,
 ) -> Subject<'p> {
     let log_dir = inventory.log_dir(dir);
@@ -259,8 +276,8 @@ fn subject<'p>(
         snapshots,
         clean_shutdown: log_dir.and_then(|log_dir| log_dir.clean_shutdown),
         segment_bases: bases,
-        compacted: None,
-        expiration_ms: options.expiration_ms,
+        compacted: internal.is_compacted(&dir.topic),
+        expiration_ms: options.expiration_ms.or_else(|| internal.expiration_ms(dir.broker_id)),
     };
     let digests = leads && options.records == Records::Read;
     let lane = match (digests, u32::try_from(at)) {

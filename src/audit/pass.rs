@@ -13,7 +13,7 @@ use crate::format::segment::TailExpectation;
 use crate::format::{ByteSource, Damage, DamageKind, SegmentItem, SegmentScanner, TimestampType};
 use crate::input::{self, ReadMode};
 use crate::units::{FilePosition, Offset};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -71,6 +71,8 @@ pub(super) struct PartitionOutcome {
     /// Batches whose offsets step back or repeat others.
     pub(super) reused: Vec<(usize, Damage)>,
     pub(super) counts: RecordCounts,
+    /// Base offsets of batches that do not go on where their producer was.
+    pub(super) out_of_sequence: BTreeSet<Offset>,
     /// Where chunks begin: from there a single batch is found again.
     pub(super) starts: Vec<ChunkStart>,
     /// Bytes that were read as batches.
@@ -328,6 +330,9 @@ impl<'s> Fold<'s> {
         if let Some(Current { ledger, readable, mut outcome, .. }) = self.current.take() {
             outcome.facts = ledger.finish();
             outcome.readable = readable.finish(&outcome.facts);
+            let gaps = outcome.facts.gaps.iter().map(|gap| Offset(gap.at_offset));
+            outcome.out_of_sequence =
+                gaps.chain(outcome.facts.steps.iter().map(|step| step.at_offset)).collect();
             self.done.push(outcome);
         }
     }

@@ -5,6 +5,7 @@
 //! [`BatchFact`] a batch. Comes out: [`PartitionFacts`]. Nothing is decompressed and no file is
 //! known here; the fold keeps state per producer, not per batch.
 
+mod commits;
 mod continuity;
 mod gaps;
 mod leader_epochs;
@@ -19,6 +20,7 @@ pub mod sessions;
 mod snapshots;
 mod transactions;
 
+pub use commits::{CommitHistory, Rewind};
 pub use ledger::Ledger;
 pub use readable::{Readable, ReadableRecords};
 pub use sessions::{Session, SessionIndex, SessionSpan, SessionStart, Sessions};

@@ -22,16 +22,74 @@ pub struct Candidate {
     pub copy: StoredCopy,
 }
 
-/// Groups candidates by identity and content; what is stored once is left out. The groups are in
-/// the order of their first surplus copies.
+/// Groups candidates of each topic by identity and content; what is stored once is left out. The
+/// groups are in the order of their first surplus copies. Partitions stand in the order of their
+/// topics.
 #[must_use]
 pub fn group(partitions: &[PartitionNote], mut candidates: Vec<Candidate>) -> Vec<KeyGroup> {
     candidates.sort_unstable_by_key(|one| (one.identity, one.content, one.copy.partition, one.copy.offset));
-    let mut groups: Vec<KeyGroup> = candidates
-        .chunk_by(|a, b| a.identity == b.identity && a.content == b.content)
-        .filter(|equal| equal.len() > 1)
-        .map(|equal| relate(partitions, equal))
+    let topic = |one: &Candidate| place(partitions, &one.copy).0;
+    let mut groups = Vec::new();
+    for equal in candidates.chunk_by(|a, b| a.identity == b.identity && a.content == b.content) {
+        for of_topic in equal.chunk_by(|a, b| topic(a) == topic(b)).filter(|of_topic| of_topic.len() > 1) {
+            let mut group = relate(partitions, of_topic);
+            group.source = source(equal, of_topic, topic);
+            groups.push(group);
+        }
+    }
+    in_order(partitions, groups)
+}
+
+/// Groups equal records of equal batches that one producer session wrote to different topics under
+/// the same sequence, where it fits one of them only: copies that no key needs to join.
+#[must_use]
+pub fn group_across_topics(partitions: &[PartitionNote], mut candidates: Vec<Candidate>) -> Vec<KeyGroup> {
+    let key = |one: &Candidate| {
+        (one.record_set, one.copy.producer_id, one.copy.producer_epoch, one.copy.sequence, one.exact_content)
+    };
+    candidates.sort_unstable_by_key(|one| (key(one), one.copy.partition, one.copy.offset));
+    let topic = |one: &Candidate| place(partitions, &one.copy).0;
+    let groups = candidates
+        .chunk_by(|a, b| key(a) == key(b))
+        .filter(|equal| equal.first().map(topic) != equal.last().map(topic))
+        .filter(|equal| equal.iter().any(|one| one.copy.batch.in_sequence))
+        .filter_map(|equal| {
+            let stray = equal.iter().find(|one| !one.copy.batch.in_sequence)?;
+            let mut group = relate(partitions, equal);
+            // The topic in which a record does not belong is the one that has the finding.
+            group.topic = topic(stray);
+            Some(group)
+        })
         .collect();
+    in_order(partitions, groups)
+}
+
+/// A record of another topic with the content and the client time of one of these copies, where
+/// that topic holds fewer of them: then these were not copied one by one from there.
+fn source(
+    equal: &[Candidate],
+    of_topic: &[Candidate],
+    topic: impl Fn(&Candidate) -> u32,
+) -> Option<StoredCopy> {
+    let own = of_topic.first().map(&topic);
+    equal.chunk_by(|a, b| topic(a) == topic(b)).filter(|other| other.first().map(&topic) != own).find_map(
+        |other| {
+            let is_source = |one: &Candidate| {
+                of_topic.iter().any(|copy| {
+                    one.exact_content == copy.exact_content
+                    && one.copy.client_timestamp.is_some()
+                    && one.copy.client_timestamp == copy.copy.client_timestamp
+                    // A producer that wrote to both topics did not read from one of them.
+                    && (one.copy.session.is_none() || one.copy.session != copy.copy.session)
+                })
+            };
+            let source = other.iter().find(|one| is_source(one))?;
+            (other.len() < of_topic.len()).then(|| source.copy.clone())
+        },
+    )
+}
+
+fn in_order(partitions: &[PartitionNote], mut groups: Vec<KeyGroup>) -> Vec<KeyGroup> {
     groups.sort_by_cached_key(|group| {
         let first = group
             .copies
@@ -62,7 +120,10 @@ fn place(partitions: &[PartitionNote], copy: &StoredCopy) -> (u32, i32, u32, i64
 fn relate(partitions: &[PartitionNote], equal: &[Candidate]) -> KeyGroup {
     let times = running_times(equal);
     let mut order: Vec<usize> = (0..equal.len()).collect();
-    order.sort_by_key(|&at| (times[at], place(partitions, &equal[at].copy)));
+    // Of two copies of one wire batch the one that is out of its producer's sequence is the stray.
+    order.sort_by_key(|&at| {
+        (times[at], !equal[at].copy.batch.in_sequence, place(partitions, &equal[at].copy))
+    });
     let mut seen = Seen::default();
     let mut copies = Vec::with_capacity(equal.len());
     for (rank, &at) in order.iter().enumerate() {
@@ -80,7 +141,7 @@ fn relate(partitions: &[PartitionNote], equal: &[Candidate]) -> KeyGroup {
     let topic = equal.first().map_or(0, |one| place(partitions, &one.copy).0);
     let business_key =
         equal.first().map_or(BusinessKey::Text { text: String::new() }, |one| one.business_key.clone());
-    KeyGroup { topic, business_key, copies }
+    KeyGroup { topic, business_key, copies, source: None }
 }
 
 /// For each copy the largest time of the copies up to it in its partition: offsets order a

@@ -8,7 +8,7 @@
 mod build;
 mod level;
 
-pub use build::{Candidate, group};
+pub use build::{Candidate, group, group_across_topics};
 pub use level::level;
 
 use crate::finding::{BusinessKey, Level, Visibility};
@@ -29,8 +29,27 @@ pub struct Relations {
     pub partitions: Vec<PartitionNote>,
     /// The producer sessions, by the index that copies use.
     pub sessions: Vec<SessionNote>,
+    /// Where positions of consumer groups stepped back.
+    pub rewinds: Vec<RewindNote>,
     /// Equal contents under one identity, in the order of their first surplus copies.
     pub groups: Vec<KeyGroup>,
+}
+
+/// A consumer group read a stretch again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RewindNote {
+    /// The group.
+    pub group: String,
+    /// The topic that it reads.
+    pub topic: String,
+    /// The partition.
+    pub partition: i32,
+    /// The position before.
+    pub from: Offset,
+    /// The position after.
+    pub to: Offset,
+    /// When, by the coordinator's clock.
+    pub timestamp: Option<i64>,
 }
 
 /// A topic and how its events are identified.
@@ -78,6 +97,8 @@ pub struct SessionNote {
     pub transactional: bool,
     /// What it wrote to each partition.
     pub spans: Vec<SessionSpan>,
+    /// The consumer groups for which it committed positions in its transactions.
+    pub groups: Vec<String>,
 }
 
 /// What one session wrote to one partition.
@@ -124,6 +145,9 @@ pub struct KeyGroup {
     pub business_key: BusinessKey,
     /// The earliest first; every later one repeats an earlier one.
     pub copies: Vec<RelatedCopy>,
+    /// A record of another topic with equal content and client time, which holds the event fewer
+    /// times: where a pipeline may have read it.
+    pub source: Option<StoredCopy>,
 }
 
 /// A copy and what it repeats.
@@ -206,4 +230,6 @@ pub struct BatchPlace {
     pub records: u32,
     /// Its stored checksum.
     pub crc: u32,
+    /// Whether its sequence goes on where its producer was in this partition.
+    pub in_sequence: bool,
 }

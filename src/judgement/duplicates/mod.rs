@@ -12,9 +12,11 @@ mod concurrent;
 mod dedup_lost;
 mod episode;
 mod epoch_bump;
+mod misplaced;
 mod new_session;
 mod pair;
 mod phrase;
+mod pipeline;
 mod retry;
 mod same_session;
 mod undetermined;
@@ -58,6 +60,12 @@ fn mechanism(pair: &Pair<'_>) -> Code {
     if aborted::applies(pair) {
         return Code::AbortedThenRetried;
     }
+    if misplaced::applies(pair) {
+        return Code::MisplacedBatch;
+    }
+    if pipeline::applies(pair) {
+        return Code::PipelineReplay;
+    }
     match (pair.earlier.producer_id.is_protected(), pair.later.producer_id.is_protected()) {
         (false, false) if retry::applies(pair) => Code::RetryWithoutIdempotence,
         (true, true) if dedup_lost::applies(pair) => Code::BrokerDedupLost,
@@ -72,6 +80,8 @@ fn mechanism(pair: &Pair<'_>) -> Code {
 fn words(episode: &Episode<'_>) -> Words {
     match episode.code {
         Code::AbortedThenRetried => aborted::words(episode),
+        Code::MisplacedBatch => misplaced::words(episode),
+        Code::PipelineReplay => pipeline::words(episode),
         Code::RetryWithoutIdempotence => retry::words(episode),
         Code::BrokerDedupLost => dedup_lost::words(episode),
         Code::EpochBumpResend => epoch_bump::words(episode),

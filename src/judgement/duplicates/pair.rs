@@ -7,6 +7,7 @@ use crate::units::Offset;
 /// A surplus copy and its predecessor.
 pub(super) struct Pair<'r> {
     pub(super) relations: &'r Relations,
+    pub(super) group: &'r KeyGroup,
     pub(super) earlier: &'r StoredCopy,
     pub(super) later: &'r StoredCopy,
     pub(super) level: Level,
@@ -27,7 +28,7 @@ impl<'r> Pair<'r> {
     /// The pair of a copy of `group`; `None` for its first copy.
     pub(super) fn new(relations: &'r Relations, group: &'r KeyGroup, later: &'r RelatedCopy) -> Option<Self> {
         let earlier = group.copies.get(usize::try_from(later.repeats?).ok()?)?;
-        Some(Self { relations, earlier: &earlier.copy, later: &later.copy, level: later.level? })
+        Some(Self { relations, group, earlier: &earlier.copy, later: &later.copy, level: later.level? })
     }
 
     pub(super) fn same_partition(&self) -> bool {

@@ -1,0 +1,128 @@
+//! What the broker's own topics say of the others, read before them: configurations, transactional
+//! ids, committed positions.
+
+use crate::facts::CommitHistory;
+use crate::format::control::ControlRecord;
+use crate::format::internal::cluster_metadata::ClusterMetadata;
+use crate::format::internal::consumer_offsets::read_commit;
+use crate::format::internal::transaction_state::TransactionalIds;
+use crate::format::segment::TailExpectation;
+use crate::format::{Batch, Decompressor, Record, SegmentItem, SegmentScanner};
+use crate::input::{self, Inventory, PartitionDir, ReadMode};
+use crate::units::ProducerId;
+use std::path::Path;
+
+/// What was learned.
+#[derive(Debug, Default)]
+pub(super) struct InternalTopics {
+    pub(super) metadata: ClusterMetadata,
+    pub(super) transactional_ids: TransactionalIds,
+    pub(super) commits: CommitHistory,
+}
+
+impl InternalTopics {
+    /// Reads the internal topics among what was named. Damage in them is told by the pass that reads
+    /// everything; here what can be read counts.
+    pub(super) fn read(inventory: &Inventory, leaders: &[usize], mode: ReadMode) -> Self {
+        let mut this = Self::default();
+        let mut decompressor = Decompressor::default();
+        for (at, dir) in inventory.partitions.iter().enumerate() {
+            if leaders.get(at) != Some(&at) || !dir.internal {
+                continue;
+            }
+            match dir.topic.as_str() {
+                "__cluster_metadata" => this.read_metadata(dir, mode, &mut decompressor),
+                "__transaction_state" => each_batch(dir, mode, |batch| {
+                    let ids = &mut this.transactional_ids;
+                    each_record(batch, &mut decompressor, |record| {
+                        // A record of another type says nothing of transactional ids.
+                        let _ = ids.fold(record.offset, record.key, record.value);
+                    });
+                }),
+                "__consumer_offsets" => {
+                    each_batch(dir, mode, |batch| this.read_commits(batch, &mut decompressor))
+                }
+                _ => {}
+            }
+        }
+        this
+    }
+
+    fn read_metadata(&mut self, dir: &PartitionDir, mode: ReadMode, decompressor: &mut Decompressor) {
+        let metadata = &mut self.metadata;
+        let mut fold = |batch: &Batch<'_>| {
+            each_record(batch, decompressor, |record| {
+                // Types that bear on nothing here are passed over.
+                let _ = metadata.fold(record.offset, record.timestamp, record.value);
+            });
+        };
+        // The newest snapshot stands for the part of the log that is gone.
+        if let Some(snapshot) = dir.metadata_snapshots.last() {
+            each_batch_of_file(&snapshot.path, snapshot.len, mode, &mut fold);
+        }
+        each_batch(dir, mode, fold);
+    }
+
+    fn read_commits(&mut self, batch: &Batch<'_>, decompressor: &mut Decompressor) {
+        let header = &batch.header;
+        let producer_id = header.producer_id;
+        if header.is_control() {
+            // A control batch that cannot be read ends nothing.
+            let _ = batch.for_each_record(decompressor, |record| {
+                if let Ok(ControlRecord::EndTransaction { outcome, .. }) = ControlRecord::read(record) {
+                    self.commits.end_transaction(producer_id, outcome);
+                }
+            });
+            return;
+        }
+        let in_transaction = header.is_transactional().then_some(producer_id);
+        each_record(batch, decompressor, |record| {
+            if let Ok(Some(commit)) = read_commit(record.key, record.value) {
+                match in_transaction {
+                    Some(producer) => self.commits.commit_in_transaction(producer, commit),
+                    None => self.commits.commit(commit),
+                }
+            }
+        });
+    }
+
+    /// The transactional id that used a producer id, when exactly one is known to have.
+    pub(super) fn transactional_id(&self, producer_id: ProducerId) -> Option<&str> {
+        let mut ids = self.transactional_ids.of_producer(producer_id);
+        ids.next().filter(|_| ids.next().is_none())
+    }
+
+    /// Whether the topic's configuration asks for compaction.
+    pub(super) fn is_compacted(&self, topic: &str) -> Option<bool> {
+        self.metadata.topic_config(topic, "cleanup.policy").map(|policy| policy.contains("compact"))
+    }
+
+    /// `producer.id.expiration.ms`, where it was set while the broker ran.
+    pub(super) fn expiration_ms(&self, broker_id: Option<i32>) -> Option<i64> {
+        self.metadata.broker_config(broker_id?, "producer.id.expiration.ms")?.parse().ok()
+    }
+}
+
+fn each_batch(dir: &PartitionDir, mode: ReadMode, mut each: impl FnMut(&Batch<'_>)) {
+    for segment in &dir.segments {
+        each_batch_of_file(&segment.path, segment.len, mode, &mut each);
+    }
+}
+
+fn each_batch_of_file(path: &Path, len: u64, mode: ReadMode, each: &mut dyn FnMut(&Batch<'_>)) {
+    let Ok(source) = input::open_segment(path, mode, len) else { return };
+    let mut scanner = SegmentScanner::unnamed(source, TailExpectation::MayBeTorn);
+    while let Ok(Some(item)) = scanner.next_item() {
+        if let SegmentItem::Batch(batch) = item {
+            each(&batch);
+        }
+    }
+}
+
+fn each_record(batch: &Batch<'_>, decompressor: &mut Decompressor, each: impl FnMut(&Record<'_>)) {
+    if batch.header.is_control() {
+        return;
+    }
+    // What stands before a bad record counts; the pass that reads everything tells the damage.
+    let _ = batch.for_each_record(decompressor, each);
+}

@@ -1,0 +1,88 @@
+//! `producer-id-collision`: one producer id, two writers.
+//!
+//! Evidence: a range of sequences of one id and epoch, or its beginning at 0, stands there again
+//! with other records. A retry brings equal records (`broker-dedup-lost`). Innocent twin: clients
+//! before 2.5 that begin again at 0 after UNKNOWN_PRODUCER_ID; where the log start shows that, the
+//! ledger says so and nothing comes here. Known causes: KAFKA-15552, a rebuilt cluster that hands
+//! out ids again while old producers live.
+
+use super::Partition;
+use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
+use crate::facts::{SequenceStep, StepKind};
+use crate::finding::{Code, Confidence, Finding, Window};
+use std::collections::BTreeSet;
+
+/// A batch by topic, partition and base offset.
+pub type BatchPlaces = BTreeSet<(String, i32, i64)>;
+
+/// The batches that reuse a range; whether their records are copies is for the relations to say.
+#[must_use]
+pub fn reused_ranges(partitions: &[Partition<'_>]) -> BatchPlaces {
+    let steps = |(context, facts): &Partition<'_>| {
+        let topic = context.topic.clone();
+        let partition = context.partition;
+        let steps: Vec<i64> = facts.steps.iter().filter(|step| is_reuse(step)).map(|step| step.at_offset.0).collect();
+        steps.into_iter().map(move |offset| (topic.clone(), partition, offset))
+    };
+    partitions.iter().flat_map(steps).collect()
+}
+
+/// Findings about reused ranges whose records are no copies; `copies` are the batches whose are.
+#[must_use]
+pub fn judge(partitions: &[Partition<'_>], copies: &BatchPlaces) -> Vec<Finding> {
+    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions, copies)).collect()
+}
+
+fn is_reuse(step: &SequenceStep) -> bool {
+    match step.kind {
+        StepKind::Repeat => true,
+        StepKind::StepBack | StepKind::Overlap => step.first_sequence.is_some_and(|first| first.get() == 0),
+        StepKind::RestartBehindDeletion | StepKind::EpochDown | StepKind::WriteBehindMarker => false,
+    }
+}
+
+fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: &BatchPlaces) -> Option<Finding> {
+    let steps: Vec<(i32, &SequenceStep)> = partitions
+        .iter()
+        .flat_map(|(context, facts)| facts.steps.iter().map(|step| (context.partition, step)))
+        .filter(|(partition, step)| {
+            is_reuse(step) && !copies.contains(&(topic.to_owned(), *partition, step.at_offset.0))
+        })
+        .collect();
+    let ids: BTreeSet<i64> = steps.iter().map(|(_, step)| step.producer_id.0).collect();
+    if steps.is_empty() {
+        return None;
+    }
+    let many = u64::try_from(ids.len()).unwrap_or(u64::MAX);
+    let title = format!("{topic}: {} more than one writer", count(many, "producer id has", "producer ids have"));
+    let mut finding = finding(Code::ProducerIdCollision, Confidence::Likely, title);
+    about(&mut finding, steps.iter().map(|&(partition, _)| (topic, partition)));
+    let times = || steps.iter().filter_map(|(_, step)| step.timestamp);
+    finding.window = Some(Window::new(times().min(), times().max()));
+    let lines_of = steps.iter().map(|&(partition, step)| {
+        let number = |sequence: Option<crate::units::Sequence>| sequence.map_or(-1, crate::units::Sequence::get);
+        format!(
+            "{topic}-{partition}: producer {} wrote sequences {} to {} again at offset {} ({}), with other records",
+            step.producer_id,
+            number(step.first_sequence),
+            number(step.last_sequence),
+            step.at_offset,
+            at(step.timestamp)
+        )
+    });
+    finding.facts = capped(lines_of.collect(), "batches");
+    finding.alternatives = vec![
+        dropped("broker-dedup-lost", "the records differ, so nothing is stored twice"),
+        kept(
+            "client restart",
+            "clients before 2.5 begin again at 0 under the same id after UNKNOWN_PRODUCER_ID; the log start does not show it here",
+        ),
+    ];
+    finding.would_settle =
+        lines(["which applications had this producer id at both times", "the client versions and the broker's log"]);
+    finding.advice = lines([
+        "nothing is stored twice, but retries of one writer could be taken for the other's: restart the producers for new ids",
+        "look for a rebuilt or migrated cluster that hands out producer ids again (KAFKA-15552)",
+    ]);
+    Some(finding)
+}

@@ -1,0 +1,91 @@
+//! `pipeline-replay`: a pipeline that reads one topic and writes another wrote a stretch of its
+//! output again.
+//!
+//! Evidence, either of two. Its source is among the files: another topic holds records with equal
+//! key, value and client time, fewer times. Or its consumer group stepped back between the two
+//! copies: the producer of the later copy commits for that group in its transactions.
+//! Innocent twins: an application that writes to both topics by itself (then its producer id stands
+//! in both), and a mirror of a topic that holds the event as often itself.
+
+use super::episode::Episode;
+use super::pair::Pair;
+use super::phrase::{delay, pairs_of, records};
+use super::{Words, cause, dropped, kept, lines};
+use crate::finding::{Confidence, Level};
+use crate::relations::RewindNote;
+
+pub(super) fn applies(pair: &Pair<'_>) -> bool {
+    has_source(pair) || rewind(pair).is_some()
+}
+
+/// Whether another topic may be what was read again. A batch of several records that came again
+/// with the same borders is a retry of the pipeline's own producer.
+fn has_source(pair: &Pair<'_>) -> bool {
+    let retry_of_batch = pair.level == Level::E1 && pair.later.batch.records > 1;
+    pair.group.source.is_some() && pair.level <= Level::E3 && !retry_of_batch
+}
+
+/// The step back of the later writer's group between the two copies.
+fn rewind<'r>(pair: &Pair<'r>) -> Option<&'r RewindNote> {
+    let groups = &pair.later_session()?.groups;
+    let (first, second) = (pair.earlier.timestamp?, pair.later.timestamp?);
+    pair.relations.rewinds.iter().find(|rewind| {
+        groups.contains(&rewind.group) && rewind.timestamp.is_some_and(|at| (first..=second).contains(&at))
+    })
+}
+
+pub(super) fn words(episode: &Episode<'_>) -> Words {
+    let copies = records(episode.surplus());
+    let with_source = episode.count(|p| has_source(p));
+    let step = episode.pairs().find_map(|pair| rewind(&pair));
+    let source = episode.pairs().find_map(|pair| {
+        let place = pair.group.source.as_ref()?;
+        let note = pair.partition(place)?;
+        Some(format!("{} offset {}", note.directory, place.offset))
+    });
+    let mut facts =
+        vec![format!("{} and again {}", episode.stretches(|p| p.earlier), episode.stretches(|p| p.later))];
+    if let Some(source) = source.filter(|_| with_source > 0) {
+        facts.push(format!(
+            "{with_source} of {} have a record with equal key, value and client time in another topic, which holds it fewer times (such as {source})",
+            episode.surplus()
+        ));
+    }
+    if let Some(step) = step {
+        facts.push(format!(
+            "between the copies group {} stepped back on {}-{} from {} to {}; the later producer commits for it",
+            step.group, step.topic, step.partition, step.from, step.to
+        ));
+    }
+    facts.push(format!("{}{}", pairs_of(episode), delay(episode)));
+    facts.push(episode.visibility_words());
+    let mut alternatives = vec![dropped(
+        "resend-same-session",
+        "an application that sends again by itself neither keeps the times of another topic nor moves a group back",
+    )];
+    if step.is_none() {
+        alternatives.push(kept(
+            "retry-without-idempotence",
+            "a pipeline's own producer without idempotence can regroup its retries; both are repeats of the pipeline",
+        ));
+    }
+    Words {
+        confidence: Confidence::Likely,
+        title: format!("{copies} of {} were written again by a pipeline", episode.topic_name()),
+        cause: Some(cause(
+            if step.is_some() {
+                "the group's position was set back, and the input was processed again"
+            } else {
+                "a mirror, connector or stream restarted from an older position than it had written"
+            },
+            Confidence::Likely,
+        )),
+        facts,
+        alternatives,
+        would_settle: lines(["the pipeline's log: restarts, rebalances, offset resets at that time"]),
+        advice: lines([
+            "let the pipeline commit its position with its output (exactly-once), or shorten its commit interval",
+            "drop repeats by business key in the consumers of the output",
+        ]),
+    }
+}
