@@ -108,6 +108,7 @@ fn rewind_note(rewind: &crate::facts::Rewind) -> RewindNote {
         from: rewind.from,
         to: rewind.to,
         timestamp: rewind.timestamp,
+        at_offset: rewind.at_offset,
     }
 }
 
@@ -117,7 +118,7 @@ fn session_note(session: &crate::facts::Session, led: &[usize], internal: &Inter
         name: session.name(),
         producer_id: session.producer_id,
         transactional: session.transactional,
-        groups: internal.commits.groups_of(session.producer_id).map(str::to_owned).collect(),
+        groups: internal.commits.groups_of(session.producer_id).collect(),
         spans: session
             .spans
             .iter()
@@ -247,7 +248,7 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
             .relations
             .groups
             .iter()
-            .filter(|group| usize::try_from(group.topic) == Ok(at))
+            .filter(|group| usize::try_from(group.topic) == Ok(at) && is_within_topic(parts, group))
             .map(|group| count(group.copies.len().saturating_sub(1)))
             .sum::<u64>();
         let repeats = counts.uncommitted.keyed_records.saturating_sub(counts.uncommitted.distinct_keys);
@@ -255,6 +256,14 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
         topics.push(report);
     }
     topics
+}
+
+fn is_within_topic(parts: &Parts<'_>, group: &relations::KeyGroup) -> bool {
+    group.copies.iter().all(|copy| {
+        let note =
+            usize::try_from(copy.copy.partition).ok().and_then(|at| parts.relations.partitions.get(at));
+        note.is_some_and(|note| note.topic == group.topic)
+    })
 }
 
 fn visible(records: u64, seen: super::groups::Seen, keyed: bool) -> VisibleRecords {

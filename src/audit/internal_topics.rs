@@ -79,8 +79,8 @@ impl InternalTopics {
         each_record(batch, decompressor, |record| {
             if let Ok(Some(commit)) = read_commit(record.key, record.value) {
                 match in_transaction {
-                    Some(producer) => self.commits.commit_in_transaction(producer, commit),
-                    None => self.commits.commit(commit),
+                    Some(producer) => self.commits.commit_in_transaction(producer, record.offset, commit),
+                    None => self.commits.commit(record.offset, commit),
                 }
             }
         });

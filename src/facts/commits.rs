@@ -8,7 +8,8 @@
 use crate::format::control::Outcome;
 use crate::format::internal::consumer_offsets::OffsetCommit;
 use crate::units::{Offset, ProducerId};
-use std::collections::{BTreeMap, BTreeSet};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Steps back that are kept; a group that is reset all the time says no more with the next one.
 const MAX_REWINDS: usize = 10_000;
@@ -30,6 +31,19 @@ pub struct Rewind {
     pub to: Offset,
     /// When, by the coordinator's clock.
     pub timestamp: Option<i64>,
+    /// The commit's own offset in the partition of `__consumer_offsets` that has the group.
+    pub at_offset: Offset,
+}
+
+/// Commits of one producer for one group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupCommits {
+    /// The group.
+    pub group: String,
+    /// The offset of the first commit in the partition of `__consumer_offsets` that has the group.
+    pub first_offset: Offset,
+    /// The offset of the last one.
+    pub last_offset: Offset,
 }
 
 /// Folds commits.
@@ -37,13 +51,13 @@ pub struct Rewind {
 pub struct CommitHistory {
     positions: BTreeMap<(String, String, i32), Offset>,
     rewinds: Vec<Rewind>,
-    groups: BTreeMap<ProducerId, BTreeSet<String>>,
-    pending: BTreeMap<ProducerId, Vec<OffsetCommit>>,
+    groups: BTreeMap<ProducerId, BTreeMap<String, (Offset, Offset)>>,
+    pending: BTreeMap<ProducerId, Vec<(Offset, OffsetCommit)>>,
 }
 
 impl CommitHistory {
-    /// Takes a commit outside of a transaction.
-    pub fn commit(&mut self, commit: OffsetCommit) {
+    /// Takes a commit outside of a transaction; `at` is its own offset.
+    pub fn commit(&mut self, at: Offset, commit: OffsetCommit) {
         let key = (commit.group, commit.topic, commit.partition);
         let Some(committed) = commit.committed else {
             self.positions.remove(&key);
@@ -56,15 +70,16 @@ impl CommitHistory {
         {
             let (group, topic, partition) = key;
             let timestamp = committed.commit_timestamp.map(|time| time.0);
-            self.rewinds.push(Rewind { group, topic, partition, from, to: committed.offset, timestamp });
+            let to = committed.offset;
+            self.rewinds.push(Rewind { group, topic, partition, from, to, timestamp, at_offset: at });
         }
     }
 
     /// Takes a commit inside a transaction of `producer_id`.
-    pub fn commit_in_transaction(&mut self, producer_id: ProducerId, commit: OffsetCommit) {
+    pub fn commit_in_transaction(&mut self, producer_id: ProducerId, at: Offset, commit: OffsetCommit) {
         let pending = self.pending.entry(producer_id).or_default();
         if pending.len() < MAX_PENDING {
-            pending.push(commit);
+            pending.push((at, commit));
         }
     }
 
@@ -74,9 +89,10 @@ impl CommitHistory {
         if outcome == Outcome::Abort {
             return;
         }
-        for commit in pending {
-            self.groups.entry(producer_id).or_default().insert(commit.group.clone());
-            self.commit(commit);
+        for (at, commit) in pending {
+            let groups = self.groups.entry(producer_id).or_default();
+            groups.entry(commit.group.clone()).or_insert((at, at)).1 = at;
+            self.commit(at, commit);
         }
     }
 
@@ -87,8 +103,10 @@ impl CommitHistory {
     }
 
     /// The groups for which a producer committed in its transactions.
-    pub fn groups_of(&self, producer_id: ProducerId) -> impl Iterator<Item = &str> {
-        self.groups.get(&producer_id).into_iter().flatten().map(String::as_str)
+    pub fn groups_of(&self, producer_id: ProducerId) -> impl Iterator<Item = GroupCommits> {
+        self.groups.get(&producer_id).into_iter().flatten().map(|(group, &(first_offset, last_offset))| {
+            GroupCommits { group: group.clone(), first_offset, last_offset }
+        })
     }
 }
 
@@ -116,9 +134,9 @@ mod tests {
     #[test]
     fn a_position_that_steps_back_is_a_rewind() {
         let mut history = CommitHistory::default();
-        history.commit(commit(16));
-        history.commit(commit(8));
-        history.commit(commit(12));
+        history.commit(Offset(1), commit(16));
+        history.commit(Offset(2), commit(8));
+        history.commit(Offset(3), commit(12));
         assert_eq!(history.rewinds().len(), 1);
         assert_eq!((history.rewinds()[0].from, history.rewinds()[0].to), (Offset(16), Offset(8)));
     }
@@ -126,13 +144,15 @@ mod tests {
     #[test]
     fn commits_of_an_aborted_transaction_do_not_count() {
         let mut history = CommitHistory::default();
-        history.commit(commit(8));
-        history.commit_in_transaction(ProducerId(1), commit(16));
+        history.commit(Offset(1), commit(8));
+        history.commit_in_transaction(ProducerId(1), Offset(2), commit(16));
         history.end_transaction(ProducerId(1), Outcome::Abort);
-        history.commit(commit(10));
+        history.commit(Offset(4), commit(10));
         assert!(history.rewinds().is_empty());
-        history.commit_in_transaction(ProducerId(1), commit(12));
+        history.commit_in_transaction(ProducerId(1), Offset(5), commit(12));
         history.end_transaction(ProducerId(1), Outcome::Commit);
-        assert_eq!(history.groups_of(ProducerId(1)).collect::<Vec<_>>(), ["billing"]);
+        let groups: Vec<_> =
+            history.groups_of(ProducerId(1)).map(|commits| (commits.group, commits.first_offset)).collect();
+        assert_eq!(groups, [("billing".to_owned(), Offset(5))]);
     }
 }

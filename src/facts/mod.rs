@@ -20,7 +20,7 @@ pub mod sessions;
 mod snapshots;
 mod transactions;
 
-pub use commits::{CommitHistory, Rewind};
+pub use commits::{CommitHistory, GroupCommits, Rewind};
 pub use ledger::Ledger;
 pub use readable::{Readable, ReadableRecords};
 pub use sessions::{Session, SessionIndex, SessionSpan, SessionStart, Sessions};

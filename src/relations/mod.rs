@@ -11,6 +11,7 @@ mod level;
 pub use build::{Candidate, group, group_across_topics};
 pub use level::level;
 
+use crate::facts::GroupCommits;
 use crate::finding::{BusinessKey, Level, Visibility};
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,8 @@ pub struct RewindNote {
     pub to: Offset,
     /// When, by the coordinator's clock.
     pub timestamp: Option<i64>,
+    /// The commit's own offset in the partition of `__consumer_offsets` that has the group.
+    pub at_offset: Offset,
 }
 
 /// A topic and how its events are identified.
@@ -98,7 +101,7 @@ pub struct SessionNote {
     /// What it wrote to each partition.
     pub spans: Vec<SessionSpan>,
     /// The consumer groups for which it committed positions in its transactions.
-    pub groups: Vec<String>,
+    pub groups: Vec<GroupCommits>,
 }
 
 /// What one session wrote to one partition.

@@ -12,7 +12,7 @@ use super::pair::Pair;
 use super::phrase::{delay, pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::{Confidence, Level};
-use crate::relations::RewindNote;
+use crate::relations::{RewindNote, SessionNote};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     has_source(pair) || rewind(pair).is_some()
@@ -25,12 +25,20 @@ fn has_source(pair: &Pair<'_>) -> bool {
     pair.group.source.is_some() && pair.level <= Level::E3 && !retry_of_batch
 }
 
-/// The step back of the later writer's group between the two copies.
+/// The step back of a group for which the later writer began to commit behind it, and the earlier
+/// one before it. Commits are ordered by their offsets, not by times: a pipeline keeps the times of
+/// its input.
 fn rewind<'r>(pair: &Pair<'r>) -> Option<&'r RewindNote> {
-    let groups = &pair.later_session()?.groups;
-    let (first, second) = (pair.earlier.timestamp?, pair.later.timestamp?);
+    if pair.same_session() {
+        return None;
+    }
+    let commits = |session: &'r SessionNote, rewind: &RewindNote| {
+        session.groups.iter().find(|commits| commits.group == rewind.group)
+    };
+    let (earlier, later) = (pair.earlier_session()?, pair.later_session()?);
     pair.relations.rewinds.iter().find(|rewind| {
-        groups.contains(&rewind.group) && rewind.timestamp.is_some_and(|at| (first..=second).contains(&at))
+        commits(later, rewind).is_some_and(|commits| commits.first_offset > rewind.at_offset)
+            && commits(earlier, rewind).is_some_and(|commits| commits.first_offset < rewind.at_offset)
     })
 }
 
