@@ -35,6 +35,8 @@ pub(super) struct Parts<'a> {
     pub(super) key_counts: &'a [KeyCounts],
     pub(super) relations: &'a Relations,
     pub(super) internal: &'a InternalTopics,
+    /// What became known after the files were read.
+    pub(super) notes: Vec<Note>,
     pub(super) as_of: Option<i64>,
 }
 
@@ -205,6 +207,7 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         .iter()
         .map(|note| Note::about(note.file.clone(), note.detail.clone()))
         .collect();
+    coverage.notes.extend(parts.notes.iter().cloned());
     coverage
 }
 

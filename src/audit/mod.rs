@@ -17,16 +17,20 @@ mod pass;
 mod replicas;
 mod samples;
 mod strays;
+mod verify;
 
 use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
 use crate::facts::{self, PartitionContext, Sessions};
 use crate::finding::Finding;
 use crate::input::{self, DiscoverOptions, Inventory, Leftovers, PartitionDir, ReadMode};
+use crate::judgement::collisions::BatchPlaces;
+use crate::judgement::reuse::Reused;
 use crate::judgement::{self, duplicates::Examples};
 use crate::plan::{ContentRules, KeyChoice, TopicPlan};
 use crate::relations::{self, Relations};
 use crate::report::model::{Invocation, Report};
+use crate::units::ProducerId;
 use groups::PartitionView;
 use internal_topics::InternalTopics;
 use lanes::RecordLane;
@@ -167,6 +171,13 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
     findings.extend(judgement::single_facts(&judged, &sessions, as_of));
+    let reused_ranges = judgement::collisions::reused_ranges(&judged);
+    let copies = copied_batches(&relations, &reused_ranges);
+    findings.extend(judgement::collisions::judge(&judged, &copies));
+    findings.extend(judgement::reuse::judge(&reused_offsets(&inventory, &outcomes)));
+    name_transactions(&mut findings, &internal);
+    let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
+    let notes = verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode).check(&mut findings);
     let parts = assemble::Parts {
         options,
         inventory: &inventory,
@@ -180,6 +191,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         key_counts: &key_counts,
         relations: &relations,
         internal: &internal,
+        notes,
         as_of,
     };
     let topic_ids = topics.all.iter().filter_map(|t| Some((t.name.clone(), t.id.clone()?))).collect();
@@ -285,6 +297,44 @@ fn subject<'p>(
         _ => RecordLane::Skip,
     };
     Subject { context, lane, segments }
+}
+
+/// Which of the batches that reuse a range hold copies of earlier records.
+fn copied_batches(relations: &Relations, reused: &BatchPlaces) -> BatchPlaces {
+    let mut copied = BatchPlaces::new();
+    if reused.is_empty() {
+        return copied;
+    }
+    for copy in relations.groups.iter().flat_map(|group| &group.copies).filter(|copy| copy.repeats.is_some())
+    {
+        let note = usize::try_from(copy.copy.partition).ok().and_then(|at| relations.partitions.get(at));
+        let topic = note.and_then(|note| relations.topics.get(usize::try_from(note.topic).ok()?));
+        if let (Some(note), Some(topic)) = (note, topic) {
+            let place = (topic.name.clone(), note.partition, copy.copy.batch.base_offset.0);
+            if reused.contains(&place) {
+                copied.insert(place);
+            }
+        }
+    }
+    copied
+}
+
+fn reused_offsets<'a>(inventory: &'a Inventory, outcomes: &'a [PartitionOutcome]) -> Vec<Reused<'a>> {
+    let of_partition = |(dir, outcome): (&'a PartitionDir, &'a PartitionOutcome)| {
+        outcome.reused.iter().map(move |(segment, damage)| {
+            let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
+            (dir.topic.as_str(), dir.partition, dir.display_of(file), damage)
+        })
+    };
+    inventory.partitions.iter().zip(outcomes).flat_map(of_partition).collect()
+}
+
+/// Adds the transactional ids that `__transaction_state` tells.
+fn name_transactions(findings: &mut [Finding], internal: &InternalTopics) {
+    for transaction in findings.iter_mut().flat_map(|finding| &mut finding.transactions) {
+        let id = internal.transactional_id(ProducerId(transaction.producer_id));
+        transaction.transactional_id = id.map(str::to_owned);
+    }
 }
 
 fn newest_time(outcomes: &[PartitionOutcome]) -> Option<i64> {

@@ -21,7 +21,8 @@ pub fn reused_ranges(partitions: &[Partition<'_>]) -> BatchPlaces {
     let steps = |(context, facts): &Partition<'_>| {
         let topic = context.topic.clone();
         let partition = context.partition;
-        let steps: Vec<i64> = facts.steps.iter().filter(|step| is_reuse(step)).map(|step| step.at_offset.0).collect();
+        let steps: Vec<i64> =
+            facts.steps.iter().filter(|step| is_reuse(step)).map(|step| step.at_offset.0).collect();
         steps.into_iter().map(move |offset| (topic.clone(), partition, offset))
     };
     partitions.iter().flat_map(steps).collect()
@@ -30,7 +31,10 @@ pub fn reused_ranges(partitions: &[Partition<'_>]) -> BatchPlaces {
 /// Findings about reused ranges whose records are no copies; `copies` are the batches whose are.
 #[must_use]
 pub fn judge(partitions: &[Partition<'_>], copies: &BatchPlaces) -> Vec<Finding> {
-    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions, copies)).collect()
+    by_topic(partitions)
+        .into_iter()
+        .filter_map(|(topic, partitions)| in_topic(topic, &partitions, copies))
+        .collect()
 }
 
 fn is_reuse(step: &SequenceStep) -> bool {
@@ -54,7 +58,8 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: &BatchPlaces) -> 
         return None;
     }
     let many = u64::try_from(ids.len()).unwrap_or(u64::MAX);
-    let title = format!("{topic}: {} more than one writer", count(many, "producer id has", "producer ids have"));
+    let title =
+        format!("{topic}: {} more than one writer", count(many, "producer id has", "producer ids have"));
     let mut finding = finding(Code::ProducerIdCollision, Confidence::Likely, title);
     about(&mut finding, steps.iter().map(|&(partition, _)| (topic, partition)));
     let times = || steps.iter().filter_map(|(_, step)| step.timestamp);
@@ -70,7 +75,7 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: &BatchPlaces) -> 
             at(step.timestamp)
         )
     });
-    finding.facts = capped(lines_of.collect(), "batches");
+    finding.facts = capped(lines_of, "batches");
     finding.alternatives = vec![
         dropped("broker-dedup-lost", "the records differ, so nothing is stored twice"),
         kept(
@@ -78,8 +83,10 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: &BatchPlaces) -> 
             "clients before 2.5 begin again at 0 under the same id after UNKNOWN_PRODUCER_ID; the log start does not show it here",
         ),
     ];
-    finding.would_settle =
-        lines(["which applications had this producer id at both times", "the client versions and the broker's log"]);
+    finding.would_settle = lines([
+        "which applications had this producer id at both times",
+        "the client versions and the broker's log",
+    ]);
     finding.advice = lines([
         "nothing is stored twice, but retries of one writer could be taken for the other's: restart the producers for new ids",
         "look for a rebuilt or migrated cluster that hands out producer ids again (KAFKA-15552)",

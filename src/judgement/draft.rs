@@ -1,39 +1,12 @@
 //! How a finding is put together, and the words that several findings share.
 
 use super::Partition;
-use crate::finding::{Alternative, Code, Confidence, Counts, Finding, TopicPartition, rfc3339};
+use crate::finding::{Alternative, Code, Confidence, Finding, TopicPartition, rfc3339};
 use std::collections::BTreeMap;
 
 /// A finding with nothing but its code, confidence and title.
 pub(super) fn finding(code: Code, confidence: Confidence, title: String) -> Finding {
-    Finding {
-        id: String::new(),
-        code,
-        severity: code.severity(),
-        confidence,
-        title,
-        topics: Vec::new(),
-        partitions: Vec::new(),
-        counts: Counts::default(),
-        window: None,
-        level: None,
-        cause: None,
-        facts: Vec::new(),
-        alternatives: Vec::new(),
-        would_settle: Vec::new(),
-        advice: Vec::new(),
-        groups: Vec::new(),
-        groups_omitted: 0,
-        gaps: Vec::new(),
-        gaps_omitted: 0,
-        transactions: Vec::new(),
-        stretches: Vec::new(),
-        stretches_omitted: 0,
-        snapshots: Vec::new(),
-        records: Vec::new(),
-        partitioner: None,
-        ranges: Vec::new(),
-    }
+    Finding { confidence, title, ..Finding::empty(code) }
 }
 
 /// Sets the topics and partitions that a finding is about.

@@ -6,6 +6,7 @@
 //! enters only as `as_of`. A code names the mechanism that the files show; the likely cause behind
 //! it is a sentence with a confidence of its own.
 
+pub mod collisions;
 mod draft;
 pub mod duplicates;
 mod gaps;
@@ -13,6 +14,7 @@ mod identify;
 mod leader_epochs;
 mod offsets;
 mod protection;
+pub mod reuse;
 mod sequences;
 mod snapshots;
 mod transactions;

@@ -1,0 +1,108 @@
+//! Compares the bytes of all copies that the report shows: digests only select.
+
+use super::pass::Subject;
+use crate::finding::{Copy, Finding, Group};
+use crate::format::{Decompressor, SegmentItem};
+use crate::input::{self, Inventory, ReadMode};
+use crate::keys::{Content, Mask};
+use crate::plan::TopicPlan;
+use crate::report::model::Note;
+use crate::units::FilePosition;
+use std::collections::HashMap;
+
+/// What is needed to read a copy again.
+pub(super) struct Verifier<'a> {
+    subjects: &'a [Subject<'a>],
+    inventory: &'a Inventory,
+    masks: Vec<&'a Mask>,
+    mode: ReadMode,
+    by_directory: HashMap<&'a str, usize>,
+    decompressor: Decompressor,
+    content: Content,
+}
+
+impl<'a> Verifier<'a> {
+    /// `plans` are those of the subjects' topics, in the order of the subjects.
+    pub(super) fn new(
+        subjects: &'a [Subject<'a>],
+        inventory: &'a Inventory,
+        plans: &[&'a TopicPlan],
+        mode: ReadMode,
+    ) -> Self {
+        let by_directory =
+            inventory.partitions.iter().enumerate().map(|(at, dir)| (dir.display.as_str(), at));
+        Self {
+            subjects,
+            inventory,
+            masks: plans.iter().map(|plan| &plan.mask).collect(),
+            mode,
+            by_directory: by_directory.collect(),
+            decompressor: Decompressor::default(),
+            content: Content::default(),
+        }
+    }
+
+    /// Takes out of the findings every group whose copies are not equal byte for byte, volatile
+    /// fields aside, and says so: the files changed since they were read.
+    pub(super) fn check(&mut self, findings: &mut [Finding]) -> Vec<Note> {
+        let mut notes = Vec::new();
+        for finding in findings {
+            let groups = std::mem::take(&mut finding.groups);
+            for group in groups {
+                if self.is_equal(&group) {
+                    finding.groups.push(group);
+                    continue;
+                }
+                let surplus = u64::try_from(group.copies.len().saturating_sub(1)).unwrap_or(0);
+                finding.counts.groups = finding.counts.groups.saturating_sub(1);
+                finding.counts.surplus_records = finding.counts.surplus_records.saturating_sub(surplus);
+                finding.counts.surplus_committed =
+                    finding.counts.surplus_committed.min(finding.counts.surplus_records);
+                let file = group.copies.first().map_or_else(String::new, |copy| copy.directory.clone());
+                let detail =
+                    "copies of one event could not be read again as they were: the files changed meanwhile";
+                notes.push(Note::about(file, detail));
+            }
+        }
+        notes
+    }
+
+    fn is_equal(&mut self, group: &Group) -> bool {
+        let mut first: Option<Vec<u8>> = None;
+        for copy in &group.copies {
+            let Some(content) = self.read(copy) else { return false };
+            match &first {
+                None => first = Some(content),
+                Some(first) if *first == content => {}
+                Some(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// The content of the record, read again from its place.
+    fn read(&mut self, copy: &Copy) -> Option<Vec<u8>> {
+        let at = *self.by_directory.get(copy.directory.as_str())?;
+        let dir = self.inventory.partitions.get(at)?;
+        let segment = dir.segments.iter().position(|segment| segment.file_name == copy.segment)?;
+        let segment = self.subjects.get(at)?.segments.get(segment)?;
+        let source = input::open_segment(&segment.path, self.mode, segment.len).ok()?;
+        let mut scanner = segment.scanner(source, FilePosition(copy.position), None);
+        let batch = match scanner.next_item().ok()?? {
+            SegmentItem::Batch(batch) => batch,
+            SegmentItem::Suspect(suspect) => suspect.in_line()?,
+            SegmentItem::Damage(_) => return None,
+        };
+        let mask = *self.masks.get(at)?;
+        let mut found = None;
+        let content = &mut self.content;
+        batch
+            .for_each_record(&mut self.decompressor, |record| {
+                if record.offset.0 == copy.offset {
+                    found = Some(content.bytes(record, mask).to_vec());
+                }
+            })
+            .ok()?;
+        found
+    }
+}

@@ -1,0 +1,46 @@
+//! `offset-reuse`: one offset stands for two contents in one replica.
+//!
+//! Evidence: offsets that step back or repeat inside a log. A leader only counts up
+//! (`UnifiedLog.append`), so this is a power loss that left an old tail behind, a restore over a
+//! live log, or files of two replicas in one directory. Consumers disagree on what they get.
+
+use super::draft::{about, capped, count, dropped, finding, kept, lines};
+use crate::finding::{Code, Confidence, Finding};
+use crate::format::Damage;
+use std::collections::BTreeMap;
+
+/// Batches out of place: topic, partition, file and damage note.
+pub type Reused<'a> = (&'a str, i32, String, &'a Damage);
+
+/// One finding a topic.
+#[must_use]
+pub fn judge(reused: &[Reused<'_>]) -> Vec<Finding> {
+    let mut by_topic: BTreeMap<&str, Vec<&Reused<'_>>> = BTreeMap::new();
+    for place in reused {
+        by_topic.entry(place.0).or_default().push(place);
+    }
+    by_topic.into_iter().map(|(topic, places)| in_topic(topic, &places)).collect()
+}
+
+fn in_topic(topic: &str, places: &[&Reused<'_>]) -> Finding {
+    let number = u64::try_from(places.len()).unwrap_or(u64::MAX);
+    let title =
+        format!("{topic}: {} offsets that were used before", count(number, "batch has", "batches have"));
+    let mut finding = finding(Code::OffsetReuse, Confidence::Likely, title);
+    about(&mut finding, places.iter().map(|(_, partition, _, _)| (topic, *partition)));
+    let facts =
+        places.iter().map(|(_, _, file, damage)| format!("{file} at {}: {}", damage.position, damage.detail));
+    finding.facts = capped(facts, "batches");
+    finding.facts.push("the records of these batches are not counted; the coverage names them".to_owned());
+    finding.alternatives = vec![
+        dropped("compaction", "the cleaner leaves holes, never offsets twice"),
+        kept("bit rot", "no checksum covers the base offset of a batch"),
+    ];
+    finding.would_settle =
+        lines(["the same offsets on another replica", "the broker's log around its last unclean start"]);
+    finding.advice = lines([
+        "do not trust what consumers read at these offsets; compare with another replica",
+        "let the broker fetch the partition from its leader again",
+    ]);
+    finding
+}
