@@ -39,9 +39,9 @@ impl InternalTopics {
                         let _ = ids.fold(record.offset, record.key, record.value);
                     });
                 }),
-                "__consumer_offsets" => {
-                    each_batch(dir, mode, |batch| this.read_commits(batch, &mut decompressor))
-                }
+                "__consumer_offsets" => each_batch(dir, mode, |batch| {
+                    this.read_commits(batch, &mut decompressor);
+                }),
                 _ => {}
             }
         }

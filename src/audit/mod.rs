@@ -323,7 +323,13 @@ fn reused_offsets<'a>(inventory: &'a Inventory, outcomes: &'a [PartitionOutcome]
     let of_partition = |(dir, outcome): (&'a PartitionDir, &'a PartitionOutcome)| {
         outcome.reused.iter().map(move |(segment, damage)| {
             let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
-            (dir.topic.as_str(), dir.partition, dir.display_of(file), damage)
+            Reused {
+                topic: &dir.topic,
+                partition: dir.partition,
+                file: dir.display_of(file),
+                position: damage.position,
+                detail: &damage.detail,
+            }
         })
     };
     inventory.partitions.iter().zip(outcomes).flat_map(of_partition).collect()

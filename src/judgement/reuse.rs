@@ -6,18 +6,30 @@
 
 use super::draft::{about, capped, count, dropped, finding, kept, lines};
 use crate::finding::{Code, Confidence, Finding};
-use crate::format::Damage;
+use crate::units::FilePosition;
 use std::collections::BTreeMap;
 
-/// Batches out of place: topic, partition, file and damage note.
-pub type Reused<'a> = (&'a str, i32, String, &'a Damage);
+/// A batch out of place.
+#[derive(Clone, Debug)]
+pub struct Reused<'a> {
+    /// The topic.
+    pub topic: &'a str,
+    /// The partition.
+    pub partition: i32,
+    /// The segment, as the report names it.
+    pub file: String,
+    /// Where the batch begins.
+    pub position: FilePosition,
+    /// What is wrong with its offsets.
+    pub detail: &'a str,
+}
 
 /// One finding a topic.
 #[must_use]
 pub fn judge(reused: &[Reused<'_>]) -> Vec<Finding> {
     let mut by_topic: BTreeMap<&str, Vec<&Reused<'_>>> = BTreeMap::new();
     for place in reused {
-        by_topic.entry(place.0).or_default().push(place);
+        by_topic.entry(place.topic).or_default().push(place);
     }
     by_topic.into_iter().map(|(topic, places)| in_topic(topic, &places)).collect()
 }
@@ -27,9 +39,8 @@ fn in_topic(topic: &str, places: &[&Reused<'_>]) -> Finding {
     let title =
         format!("{topic}: {} offsets that were used before", count(number, "batch has", "batches have"));
     let mut finding = finding(Code::OffsetReuse, Confidence::Likely, title);
-    about(&mut finding, places.iter().map(|(_, partition, _, _)| (topic, *partition)));
-    let facts =
-        places.iter().map(|(_, _, file, damage)| format!("{file} at {}: {}", damage.position, damage.detail));
+    about(&mut finding, places.iter().map(|place| (topic, place.partition)));
+    let facts = places.iter().map(|place| format!("{} at {}: {}", place.file, place.position, place.detail));
     finding.facts = capped(facts, "batches");
     finding.facts.push("the records of these batches are not counted; the coverage names them".to_owned());
     finding.alternatives = vec![

@@ -44,7 +44,7 @@ fn rewind<'r>(pair: &Pair<'r>) -> Option<&'r RewindNote> {
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
-    let with_source = episode.count(|p| has_source(p));
+    let with_source = episode.count(has_source);
     let step = episode.pairs().find_map(|pair| rewind(&pair));
     let source = episode.pairs().find_map(|pair| {
         let place = pair.group.source.as_ref()?;
