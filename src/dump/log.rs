@@ -136,7 +136,7 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
         };
         let read = if batch.header.is_legacy() {
             let each = |record: &Record<'_>, crc| each(record, Some(crc));
-            legacy::for_each_message(batch.bytes, &mut self.decompressor, each)
+            legacy::for_each_message(batch.bytes, batch.header.base_offset, &mut self.decompressor, each)
         } else {
             batch.for_each_record(&mut self.decompressor, |record| each(record, None))
         };

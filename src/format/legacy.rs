@@ -128,24 +128,28 @@ pub fn records_area(bytes: &[u8]) -> &[u8] {
 /// Calls `each` with the record of a message, or with those inside a wrapper.
 pub(super) fn for_each_record(
     bytes: &[u8],
+    offset: Offset,
     decompressor: &mut Decompressor,
     mut each: impl FnMut(&Record<'_>),
 ) -> Result<(), RecordsError> {
-    for_each_message(bytes, decompressor, |record, _crc| each(record))
+    for_each_message(bytes, offset, decompressor, |record, _crc| each(record))
 }
 
 /// Calls `each` with the record of a message, or with those inside a wrapper, and with the stored
 /// checksum of the message that holds it. Messages inside a wrapper were checked against theirs.
+/// The message counts as having `offset`: that of its header, which may have been put right.
 ///
 /// # Errors
 /// [`RecordsError`] when the wrapper cannot be decompressed or a message in it is not whole;
 /// records before the bad one were handed out.
 pub fn for_each_message(
     bytes: &[u8],
+    offset: Offset,
     decompressor: &mut Decompressor,
     mut each: impl FnMut(&Record<'_>, u32),
 ) -> Result<(), RecordsError> {
-    let outer = Message::read(&mut Cursor::new(bytes)).map_err(RecordsError::Format)?;
+    let mut outer = Message::read(&mut Cursor::new(bytes)).map_err(RecordsError::Format)?;
+    outer.offset = offset.0;
     let append_time = outer.magic == 1 && outer.attributes & 0x08 != 0;
     let codec =
         outer.codec().ok_or_else(|| RecordsError::UnknownCodec(i16::from(outer.attributes & 0x07)))?;
@@ -379,6 +383,24 @@ mod tests {
         inner.extend(message(11, 0, 0, 0, None, b"b"));
         let records = read(&message(11, 1, 1 | 8, T, None, &gzip(&inner))).unwrap();
         assert_eq!(records.iter().map(|r| (r.0, r.1)).collect::<Vec<_>>(), [(10, -1), (11, -1)]);
+    }
+
+    #[test]
+    fn an_offset_that_was_put_right_counts_for_plain_messages_and_relative_offsets() {
+        let mut inner = message(0, 1, 0, T, None, b"a");
+        inner.extend(message(1, 1, 0, T, None, b"b"));
+        for (bytes, expected) in [
+            (message(99, 1, 0, T, None, b"a"), vec![6]),
+            (message(99, 1, 1, T, None, &gzip(&inner)), vec![5, 6]),
+        ] {
+            let header = BatchHeader { base_offset: Offset(6), ..read_header(&bytes).unwrap() };
+            let batch = Batch { position: FilePosition(0), bytes: &bytes, header };
+            let mut offsets = Vec::new();
+            batch
+                .for_each_record(&mut Decompressor::default(), |record| offsets.push(record.offset.0))
+                .unwrap();
+            assert_eq!(offsets, expected);
+        }
     }
 
     #[test]

@@ -271,7 +271,7 @@ impl<'a> Batch<'a> {
             return Ok(());
         }
         if self.header.is_legacy() {
-            return legacy::for_each_record(self.bytes, decompressor, each);
+            return legacy::for_each_record(self.bytes, self.header.base_offset, decompressor, each);
         }
         let codec = self.header.codec().ok_or(RecordsError::UnknownCodec(self.header.attributes & 0x07))?;
         let area = decompressor.decompress(codec, self.records_area()).map_err(RecordsError::Compression)?;
