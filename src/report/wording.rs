@@ -47,6 +47,19 @@ pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
+/// The line with a large first letter, unless it begins with a name: `orders` is not `Orders`.
+#[must_use]
+pub fn opening(line: &str, topics: &[String]) -> String {
+    let word = line.split(' ').next().unwrap_or_default();
+    let named = !word.bytes().all(|byte| byte.is_ascii_lowercase())
+        || topics.iter().any(|topic| line.starts_with(topic.as_str()));
+    let mut characters = line.chars();
+    match characters.next() {
+        Some(first) if !named => first.to_uppercase().chain(characters).collect(),
+        _ => line.to_owned(),
+    }
+}
+
 /// A foreign name, fit for a sentence.
 #[must_use]
 pub fn name(name: &str) -> String {
@@ -187,6 +200,15 @@ mod tests {
         let said = [0, 120, 8531, -8531, 185_000, 7_500_000, 180_000_000].map(later);
         assert_eq!(said, ["+0 ms", "+120 ms", "+8.5 s", "-8.5 s", "+3 min 5 s", "+2 h 5 min", "+2 d 2 h"]);
         assert!(later(i64::MIN).starts_with('-'));
+    }
+
+    #[test]
+    fn a_name_keeps_its_first_letter() {
+        let topics = ["payments".to_owned()];
+        assert_eq!(opening("producer 7 ended", &topics), "Producer 7 ended");
+        for line in ["payments: 2 gaps", "payments lost it", "orders-0/1.log: cut", "5 gaps", ""] {
+            assert_eq!(opening(line, &topics), line);
+        }
     }
 
     #[test]

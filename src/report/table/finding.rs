@@ -1,10 +1,10 @@
 //! One finding: its numbers, a few facts, examples, and what to do.
 
-use super::{capital, copies, escaped, named, singles};
+use super::{copies, escaped, named, singles};
 use crate::finding::{Confidence, Counts, Finding};
 use crate::report::escape::width;
 use crate::report::layout::{NO_BREAK, Page};
-use crate::report::wording::{counted, listed, number, span};
+use crate::report::wording::{counted, listed, number, opening, span};
 
 /// Facts that are shown.
 const FACTS: usize = 4;
@@ -17,10 +17,10 @@ const PLACES: usize = 3;
 pub(super) fn show(page: &mut Page, finding: &Finding) {
     head(page, finding);
     page.item(2, &place_and_time(finding));
-    page.item(2, &sentence(&finding.title));
+    page.item(2, &sentence(&finding.title, finding));
     let facts: Vec<_> = finding.facts.iter().filter(|fact| **fact != finding.title).collect();
     for fact in facts.iter().take(FACTS) {
-        page.item(2, &sentence(fact));
+        page.item(2, &sentence(fact, finding));
     }
     if facts.len() > FACTS {
         page.paragraph(
@@ -57,7 +57,7 @@ pub(super) fn show(page: &mut Page, finding: &Finding) {
 pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
     head(page, finding);
     page.item(2, &place_and_time(finding));
-    page.item(2, &sentence(&finding.title));
+    page.item(2, &sentence(&finding.title, finding));
 }
 
 /// `HIGH  resend-new-session  likely       20 keys · 20 surplus records`; the numbers go to the next
@@ -136,8 +136,8 @@ fn rivals(page: &mut Page, finding: &Finding) {
 }
 
 /// A line of the judgement as a sentence.
-fn sentence(line: &str) -> String {
-    let line = capital(trimmed(line).as_str());
+fn sentence(line: &str, finding: &Finding) -> String {
+    let line = opening(&trimmed(line), &finding.topics);
     if line.is_empty() || line.ends_with(['!', '?', ':', '…']) { line } else { format!("{line}.") }
 }
 

@@ -14,7 +14,7 @@ mod singles;
 use super::escape::Terminal;
 use super::layout::{Page, Width};
 use super::model::Report;
-use super::wording::{counted, listed, number};
+use super::wording::{counted, listed, number, opening};
 use crate::finding::{Code, Finding, Severity};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -50,7 +50,7 @@ pub fn write(report: &Report, width: Width, out: &mut dyn Write) -> io::Result<(
 /// else what the numbers mean if something could not be read.
 fn verdict(page: &mut Page, report: &Report) {
     let headline = escaped(&report.verdict.headline);
-    page.paragraph(0, &format!("{}.", capital(headline.trim_end_matches('.'))));
+    page.paragraph(0, &format!("{}.", opening(headline.trim_end_matches('.'), &[])));
     let loud = report.findings.iter().filter(|finding| finding.severity > Severity::Info).count();
     let whole = report.verdict.complete && !report.verdict.interrupted;
     // The last sentence says how much was read, as the line about the coverage does.
@@ -138,9 +138,4 @@ fn escaped(text: &str) -> Cow<'_, str> {
 /// A foreign name beside others.
 fn named(text: &str) -> Cow<'_, str> {
     Terminal::text(text).cut(NAME_COLUMNS).shown()
-}
-
-fn capital(sentence: &str) -> String {
-    let mut characters = sentence.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }

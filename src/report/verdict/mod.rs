@@ -11,7 +11,7 @@ mod phrases;
 use self::phrases::Strictness;
 use super::explain;
 use super::model::{Coverage, Report, TopicReport, Verdict};
-use super::wording::{counted, listed, number, topics};
+use super::wording::{counted, listed, number, opening, topics};
 use crate::finding::{Code, Confidence, Finding, Severity};
 
 /// Most sentences that people read before they scroll on.
@@ -97,7 +97,7 @@ fn about_findings(worst: &Finding, report: &Report) -> Vec<String> {
 fn what(worst: &Finding, report: &Report) -> String {
     let copies = worst.counts.surplus_records;
     if !is_duplicate(worst.code) || copies == 0 {
-        return format!("{}.", phrases::capital(&phrases::fit(&worst.title)));
+        return format!("{}.", opening(&phrases::fit(&worst.title), &worst.topics));
     }
     let several = duplicates(&report.findings).count() > 1;
     let subject = if several { "The most serious finding: " } else { "" };

@@ -138,9 +138,3 @@ pub(super) fn topic(topic: &TopicReport) -> String {
 pub(super) fn fit(phrase: &str) -> String {
     Terminal::text(phrase.trim_end_matches('.')).cut(PHRASE_COLUMNS).to_string()
 }
-
-/// The first letter large.
-pub(super) fn capital(phrase: &str) -> String {
-    let mut characters = phrase.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
-}
