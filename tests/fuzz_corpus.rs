@@ -15,6 +15,20 @@ fn for_each_input(target: &str, promise: fn(&[u8])) {
     }
 }
 
+/// The input itself, cut anywhere, and with every byte replaced by what lengths are feared for.
+fn with_every_flaw(bytes: &[u8], promise: fn(&[u8])) {
+    for cut in 0..=bytes.len() {
+        promise(&bytes[..cut]);
+    }
+    for at in 0..bytes.len() {
+        for flaw in [0, 1, 0x7f, 0x80, 0xff] {
+            let mut flawed = bytes.to_vec();
+            flawed[at] = flaw;
+            promise(&flawed);
+        }
+    }
+}
+
 #[test]
 fn segments_are_tiled() {
     for_each_input("segment", promises::a_segment_is_tiled);
@@ -28,4 +42,14 @@ fn batches_are_read() {
 #[test]
 fn codecs_keep_their_bounds() {
     for_each_input("decompression", promises::a_codec_keeps_its_bounds);
+}
+
+#[test]
+fn the_corpus_of_side_files_keeps_the_promises() {
+    for_each_input("side_file", |bytes| with_every_flaw(bytes, promises::a_side_file_is_read));
+}
+
+#[test]
+fn the_corpus_of_internal_records_keeps_the_promises() {
+    for_each_input("internal_record", |bytes| with_every_flaw(bytes, promises::an_internal_record_is_read));
 }

@@ -3,7 +3,11 @@
 //! They are what the fuzz targets run, and their corpus runs through them as a plain test.
 
 use crate::format::control::ControlRecord;
-use crate::format::{Batch, Codec, Decompressor, SegmentItem, SegmentScanner, TailExpectation};
+use crate::format::internal::{cluster_metadata, consumer_offsets, quorum, transaction_state};
+use crate::format::{
+    Batch, Codec, Decompressor, OffsetIndex, SegmentItem, SegmentScanner, TailExpectation, TimeIndex,
+    TransactionIndex, producer_snapshot,
+};
 use crate::units::Offset;
 
 /// Enough for every honest batch of a corpus, and soon reached by a dishonest one.
@@ -57,6 +61,65 @@ pub fn a_batch_is_read(bytes: &[u8]) {
     }
     repair(&mut batch);
     a_segment_is_tiled(&batch);
+}
+
+/// Reads the bytes as a producer snapshot, with and without a repaired checksum, and as each kind of
+/// index: entries take their bytes, and no more come out than the file can hold.
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn a_side_file_is_read(bytes: &[u8]) {
+    let mut repaired = bytes.to_vec();
+    if repaired.len() >= producer_snapshot::HEADER_LENGTH {
+        repaired[..2].copy_from_slice(&producer_snapshot::VERSION.to_be_bytes());
+        let checksum = crc32c::crc32c(&repaired[6..]);
+        repaired[2..6].copy_from_slice(&checksum.to_be_bytes());
+    }
+    for file in [bytes, &repaired[..]] {
+        if let Ok(entries) = producer_snapshot::read(file) {
+            assert!(entries.len() * producer_snapshot::ENTRY_LENGTH < file.len());
+        }
+    }
+    let mut offsets = OffsetIndex::new(bytes, Offset(i64::MAX));
+    let entries = std::iter::from_fn(|| offsets.next_entry().expect("memory can be read")).count();
+    assert!(entries * 8 <= bytes.len());
+    let mut times = TimeIndex::new(bytes, Offset(i64::MIN));
+    let entries = std::iter::from_fn(|| times.next_entry().expect("memory can be read")).count();
+    assert!(entries * 12 <= bytes.len());
+    let mut transactions = TransactionIndex::new(bytes);
+    let entries = std::iter::from_fn(|| transactions.next_entry().expect("memory can be read")).count();
+    assert_eq!(entries, bytes.len() / 34);
+}
+
+/// Reads the bytes as records of each internal topic; the first byte says how many bytes the key
+/// has. What can be read can be written as JSON.
+///
+/// # Panics
+/// When that does not hold.
+pub fn an_internal_record_is_read(bytes: &[u8]) {
+    let Some((&length, bytes)) = bytes.split_first() else { return };
+    let Some((key, value)) = bytes.split_at_checked(usize::from(length)) else { return };
+    let mut json = String::new();
+    for value in [Some(value), None] {
+        let read = [consumer_offsets::read(Some(key), value), transaction_state::read(Some(key), value)];
+        for record in read.into_iter().flatten() {
+            record.key.write_json(&mut json);
+            if let Some((_, value)) = record.value {
+                value.write_json(&mut json);
+            }
+        }
+        _ = consumer_offsets::read_commit(Some(key), value);
+        _ = transaction_state::TransactionalIds::default().fold(Offset(0), Some(key), value);
+        if let Ok(record) = cluster_metadata::read(value) {
+            record.data.write_json(&mut json);
+        }
+        _ = cluster_metadata::ClusterMetadata::default().fold(Offset(0), 0, value);
+    }
+    for control_type in 0..8 {
+        if let Ok(Some(value)) = quorum::read(control_type, value) {
+            value.write_json(&mut json);
+        }
+    }
 }
 
 /// Decompresses the bytes behind the first, which chooses codec and format: no more comes out than

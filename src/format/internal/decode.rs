@@ -15,6 +15,10 @@ use super::schema::{Field, Kind, Message};
 use super::value::Value;
 use crate::format::cursor::{Cursor, FormatError};
 
+/// The largest message that is read: the metadata log has no larger batches, and a tree takes many
+/// times the bytes that it came from.
+const LARGEST: usize = 8 << 20;
+
 /// Reads the fields of `message` in `version`.
 ///
 /// # Errors
@@ -27,6 +31,10 @@ pub fn decode<'a>(
 ) -> Result<Value<'a>, FormatError> {
     if version < 0 || version > message.last_version {
         return Err(cursor.invalid(message.name, format!("version {version} is unknown")));
+    }
+    if cursor.left() > LARGEST {
+        let reason = format!("{} bytes are more than is read of one message", cursor.left());
+        return Err(cursor.invalid(message.name, reason));
     }
     let encoding = match message.flexible_since {
         Some(since) if version >= since => Encoding::Flexible,
