@@ -117,6 +117,24 @@ impl Continuity {
         self.next_offset = Some(header.last_offset().next());
     }
 
+    /// Ends the log, whose last files may hold no batch: a rolled segment begins where the next
+    /// batch would go. Returns the log end.
+    pub(super) fn finish(&mut self, context: &PartitionContext) -> Offset {
+        let Some(next) = self.next_offset else {
+            return context.segment_bases.last().copied().unwrap_or_default().max(context.log_start_offset);
+        };
+        let behind = self.segment.unwrap_or_default().saturating_add(1);
+        let mut end = next;
+        for (segment, &base) in context.segment_bases.iter().enumerate().skip(behind) {
+            if base > end {
+                let kind = if self.damaged { HoleKind::Damage } else { HoleKind::Boundary };
+                self.hole(context, end, base, kind, segment);
+                end = base;
+            }
+        }
+        end
+    }
+
     /// Missing offsets so far.
     pub(super) const fn tally(&self) -> Tally {
         self.tally

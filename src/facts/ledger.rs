@@ -111,7 +111,7 @@ impl Ledger {
     /// Ends the partition.
     #[must_use]
     pub fn finish(mut self) -> PartitionFacts {
-        let end = self.continuity.next_offset().unwrap_or(self.context.log_start_offset);
+        let end = self.continuity.finish(&self.context);
         self.snapshots.finish(
             &self.context,
             end,
@@ -385,6 +385,16 @@ mod tests {
         let facts = fold("D 5/0 0..4; D 6/0 0..0; at 20; roll; D 5/0 9..9; D 6/0 1..1");
         assert_eq!(gaps(&facts), [(5, 9, 20, GapReason::MissingSegment)]);
         assert_eq!((facts.holes[0].first_offset, facts.holes[0].last_offset), (Offset(6), Offset(19)));
+    }
+
+    #[test]
+    fn a_last_file_without_batches_says_where_the_log_ends() {
+        let facts = fold("D 5/0 0..4; roll");
+        assert_eq!((facts.log_end_offset, facts.holes.len()), (Offset(5), 0));
+        let facts = fold("D 5/0 0..4; at 9; roll");
+        assert_eq!((facts.log_end_offset, facts.holes[0].last_offset), (Offset(9), Offset(8)));
+        let facts = fold("at 9; roll");
+        assert_eq!(facts.log_end_offset, Offset(9));
     }
 
     #[test]

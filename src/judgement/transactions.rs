@@ -62,7 +62,7 @@ fn open_finding(list: &[Placed<'_>], as_of: Option<i64>) -> Finding {
     let old = age.map_or_else(String::new, |age| format!(", {} old by its records", duration(age)));
     let title =
         format!("a transaction of {who} has no end in {}{old}", count(number, "partition", "partitions"));
-    let unreadable = list.iter().any(|&((_, facts), span)| marker_may_be_damaged(facts, span));
+    let unreadable = list.iter().any(|&((_, facts), span)| marker_may_be_lost(facts, span));
     let confidence = if unreadable { Confidence::Possible } else { Confidence::Certain };
     let mut finding = finding(Code::TransactionOpen, confidence, title);
     about(&mut finding, list.iter().map(|&((context, _), _)| (context.topic.as_str(), context.partition)));
@@ -88,7 +88,9 @@ fn open_finding(list: &[Placed<'_>], as_of: Option<i64>) -> Finding {
         kept("running", "a transaction that is under way looks the same")
     }];
     if unreadable {
-        finding.alternatives.push(kept("damage", "its marker may be among the bytes that cannot be read"));
+        finding
+            .alternatives
+            .push(kept("lost marker", "its marker may be among what cannot be read or is missing behind it"));
     }
     finding.would_settle =
         lines(["kafka-transactions.sh describe-producers, or the newest value in __transaction_state"]);
@@ -97,9 +99,11 @@ fn open_finding(list: &[Placed<'_>], as_of: Option<i64>) -> Finding {
     finding
 }
 
-fn marker_may_be_damaged(facts: &PartitionFacts, span: &TransactionSpan) -> bool {
+/// Whether the marker may have stood where bytes cannot be read or offsets are missing.
+fn marker_may_be_lost(facts: &PartitionFacts, span: &TransactionSpan) -> bool {
     let behind = span.last_offset.unwrap_or(span.first_offset);
     facts.damaged_from.iter().any(|&from| from > behind)
+        || facts.holes.iter().any(|hole| hole.first_offset > behind)
 }
 
 fn open_line(context: &PartitionContext, facts: &PartitionFacts, span: &TransactionSpan) -> String {
@@ -414,7 +418,8 @@ mod tests {
     }
 
     #[test]
-    fn damage_behind_it_may_hide_its_marker() {
+    fn damage_and_holes_behind_it_may_hide_its_marker() {
+        assert_eq!(judged(&["X 7/1 0..2; at 9; roll; D 5/0 0..0"])[0].confidence, Confidence::Possible);
         assert_eq!(judged(&["X 7/1 0..2; damage; at 9; D 5/0 0..0"])[0].confidence, Confidence::Possible);
         assert_eq!(judged(&["damage; at 9; X 7/1 0..2; D 5/0 0..0"])[0].confidence, Confidence::Certain);
     }
