@@ -170,7 +170,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
-    findings.extend(judgement::single_facts(&judged, &sessions, as_of));
+    findings.extend(judgement::single_facts(&judged, &sessions, as_of, options.examples));
     let reused_ranges = judgement::collisions::reused_ranges(&judged);
     let copies = copied_batches(&relations, &reused_ranges);
     findings.extend(judgement::collisions::judge(&judged, &copies));

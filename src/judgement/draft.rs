@@ -1,7 +1,7 @@
 //! How a finding is put together, and the words that several findings share.
 
 use super::Partition;
-use crate::finding::{Alternative, Code, Confidence, Finding, TopicPartition, rfc3339};
+use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding, TopicPartition, rfc3339};
 use std::collections::BTreeMap;
 
 /// A finding with nothing but its code, confidence and title.
@@ -61,6 +61,18 @@ pub(super) fn at(time: Option<i64>) -> String {
 /// The offsets of a stretch.
 pub(super) fn offsets(first: i64, last: i64) -> String {
     if first == last { format!("offset {first}") } else { format!("offsets {first} to {last}") }
+}
+
+/// A place that a finding is about, where no other list names it.
+pub(super) fn place(topic: &str, partition: i32, first: i64, last: i64, what: &str) -> DivergentRange {
+    DivergentRange {
+        topic: topic.to_owned(),
+        partition,
+        directories: Vec::new(),
+        first_offset: first,
+        last_offset: last,
+        what: what.to_owned(),
+    }
 }
 
 /// At most this many lines of the same kind among the facts of one finding.

@@ -4,7 +4,7 @@
 //! rivals. A gap is called a loss nowhere: what the files show is that numbers are missing.
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, finding, kept, lines};
+use super::draft::{about, by_topic, count, finding, kept, lines};
 use crate::finding::{Code, Confidence, Finding, Gap, GapReason, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,6 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
     finding.severity = severity;
     about(&mut finding, heap.partitions.iter().map(|&partition| (topic, partition)));
     finding.facts = heap.by_reason.iter().map(|(&reason, &number)| fact(reason, number)).collect();
-    finding.facts.extend(capped(heap.gaps.iter().map(|gap| line(gap)), "gaps"));
     for &reason in heap.by_reason.keys() {
         let words = words(reason);
         finding.alternatives.extend(words.rivals.iter().map(|&(code, why)| kept(code, why)));
@@ -89,14 +88,6 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
     finding.gaps = heap.gaps.iter().map(|&gap| gap.clone()).collect();
     finding.gaps_omitted = heap.omitted;
     finding
-}
-
-fn line(gap: &Gap) -> String {
-    let epoch = gap.producer_epoch.map_or_else(String::new, |epoch| format!(" epoch {epoch}"));
-    format!(
-        "{}-{}: producer {}{epoch} comes to sequence {} at offset {}, {} would be next: {} missing",
-        gap.topic, gap.partition, gap.producer_id, gap.found, gap.at_offset, gap.expected, gap.missing
-    )
 }
 
 fn fact(reason: GapReason, number: u64) -> String {

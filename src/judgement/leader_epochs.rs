@@ -1,7 +1,7 @@
 //! `leader-epoch-anomaly`: leader epochs that go back, or contradict the checkpoint.
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, finding, kept, lines};
+use super::draft::{about, by_topic, capped, count, finding, kept, lines, place};
 use crate::facts::{LeaderEpochStep, LeaderEpochStepKind};
 use crate::finding::{Code, Confidence, Finding};
 
@@ -35,6 +35,16 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         }),
         "places",
     );
+    finding.ranges = steps
+        .iter()
+        .map(|&(partition, step)| {
+            let what = match step.kind {
+                LeaderEpochStepKind::Back => "leader-epoch-back",
+                LeaderEpochStepKind::NotAsCheckpoint => "leader-epoch-not-as-checkpoint",
+            };
+            place(topic, partition, step.at_offset.0, step.at_offset.0, what)
+        })
+        .collect();
     finding.alternatives = vec![
         kept("mixed files", "segments or the checkpoint of another replica, or of another time, lie here"),
         kept("bad truncation", "a replica kept batches that a newer leader had replaced"),

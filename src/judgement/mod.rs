@@ -21,6 +21,7 @@ mod transactions;
 
 pub use identify::identify;
 
+use self::duplicates::Examples;
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};
 use crate::finding::Finding;
 
@@ -30,9 +31,15 @@ pub type Partition<'a> = (&'a PartitionContext, &'a PartitionFacts);
 /// The findings about single facts: everything but duplicates.
 ///
 /// `partitions` are those that `sessions` were built from, of the leading replica each; `as_of`
-/// stands for now. Findings come without an id, by code and then by topic.
+/// stands for now. Findings come without an id, by code and then by topic; their lists are cut to
+/// `examples`.
 #[must_use]
-pub fn single_facts(partitions: &[Partition<'_>], sessions: &Sessions, as_of: Option<i64>) -> Vec<Finding> {
+pub fn single_facts(
+    partitions: &[Partition<'_>],
+    sessions: &Sessions,
+    as_of: Option<i64>,
+    examples: Examples,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(protection::judge(partitions, sessions));
     findings.extend(gaps::judge(partitions));
@@ -44,5 +51,61 @@ pub fn single_facts(partitions: &[Partition<'_>], sessions: &Sessions, as_of: Op
     findings.sort_by(|a, b| {
         (a.code, a.severity, &a.topics, &a.partitions).cmp(&(b.code, b.severity, &b.topics, &b.partitions))
     });
+    if let Examples::AtMost(most) = examples {
+        for finding in &mut findings {
+            cut(finding, most);
+        }
+    }
     findings
+}
+
+/// Cuts the lists of a finding; what is left out is counted, or said among the facts.
+fn cut(finding: &mut Finding, most: usize) {
+    finding.gaps_omitted = finding.gaps_omitted.saturating_add(shorten(&mut finding.gaps, most));
+    finding.stretches_omitted =
+        finding.stretches_omitted.saturating_add(shorten(&mut finding.stretches, most));
+    for (omitted, what) in [
+        (shorten(&mut finding.transactions, most), "transactions"),
+        (shorten(&mut finding.snapshots, most), "differences"),
+        (shorten(&mut finding.ranges, most), "places"),
+    ] {
+        if omitted > 0 {
+            finding.facts.push(format!("{omitted} more {what} are not listed"));
+        }
+    }
+}
+
+fn shorten<T>(list: &mut Vec<T>, most: usize) -> u64 {
+    let omitted = list.len().saturating_sub(most);
+    list.truncate(most);
+    u64::try_from(omitted).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::script::fold_in;
+
+    #[test]
+    fn lists_are_cut_to_the_examples_and_what_is_left_out_is_counted() {
+        use std::fmt::Write;
+        let mut script = String::from("D 5/0 0..4;");
+        for number in 1..50 {
+            write!(script, "D 5/0 {0}..{0}; D -1 1;", 10 * number).unwrap();
+        }
+        let (context, facts) = fold_in(PartitionContext::default(), &script);
+        let partitions = [(&context, &facts)];
+        let sessions = Sessions::build(&partitions);
+        for (examples, listed) in [(Examples::All, 49), (Examples::AtMost(3), 3)] {
+            for finding in single_facts(&partitions, &sessions, None, examples) {
+                let (list, omitted) = if finding.gaps.is_empty() {
+                    (finding.stretches.len(), finding.stretches_omitted)
+                } else {
+                    (finding.gaps.len(), finding.gaps_omitted)
+                };
+                assert_eq!(list, listed, "{}", finding.code);
+                assert_eq!(omitted, 49 - u64::try_from(listed).unwrap());
+            }
+        }
+    }
 }

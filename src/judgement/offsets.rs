@@ -7,7 +7,7 @@
 //! its files may be of different moments.
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, offsets};
+use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, offsets, place};
 use crate::facts::{HoleKind, OffsetHole, PartitionContext, PartitionFacts};
 use crate::finding::{Code, Confidence, Finding};
 use crate::units::Offset;
@@ -42,6 +42,13 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     let mut finding = finding(Code::OffsetGap, confidence, title);
     about(&mut finding, missing.iter().map(|&(partition, _)| (topic, partition)));
     finding.facts = capped(missing.iter().map(|(p, missing)| line(topic, *p, missing)), "places");
+    finding.ranges = missing
+        .iter()
+        .map(|(partition, missing)| {
+            let (first, last) = range(missing);
+            place(topic, *partition, first.0, last.0, "missing")
+        })
+        .collect();
     finding.alternatives = vec![
         dropped("damage", "all bytes around these offsets can be read"),
         kept(
@@ -93,12 +100,16 @@ fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Mis
     missing
 }
 
+fn range(missing: &Missing<'_>) -> (Offset, Offset) {
+    match missing {
+        Missing::Hole(hole) => (hole.first_offset, hole.last_offset),
+        Missing::Tail { log_end, high_watermark } => (*log_end, high_watermark.plus(-1)),
+    }
+}
+
 fn size(missing: &Missing<'_>) -> u64 {
-    let size = match missing {
-        Missing::Hole(hole) => hole.last_offset.0.saturating_sub(hole.first_offset.0).saturating_add(1),
-        Missing::Tail { log_end, high_watermark } => high_watermark.0.saturating_sub(log_end.0),
-    };
-    u64::try_from(size).unwrap_or(0)
+    let (first, last) = range(missing);
+    u64::try_from(last.0.saturating_sub(first.0).saturating_add(1)).unwrap_or(0)
 }
 
 fn line(topic: &str, partition: i32, missing: &Missing<'_>) -> String {

@@ -5,7 +5,7 @@
 //! records. A restart at 0 behind deleted records is what clients before 2.5 do.
 
 use super::Partition;
-use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
+use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines, place};
 use crate::facts::{SequenceStep, StepKind};
 use crate::finding::{Code, Confidence, Finding, Window};
 
@@ -38,6 +38,20 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     let times = || steps.iter().filter_map(|(_, step)| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
     finding.facts = capped(steps.iter().map(|&(partition, step)| line(topic, partition, step)), "batches");
+    finding.ranges = steps
+        .iter()
+        .map(|&(partition, step)| {
+            let what = match step.kind {
+                StepKind::Overlap => "sequence-overlap",
+                StepKind::EpochDown => "epoch-down",
+                StepKind::StepBack
+                | StepKind::Repeat
+                | StepKind::RestartBehindDeletion
+                | StepKind::WriteBehindMarker => "sequence-step-back",
+            };
+            place(topic, partition, step.at_offset.0, step.at_offset.0, what)
+        })
+        .collect();
     let omitted: u64 = partitions.iter().map(|(_, facts)| facts.steps_omitted).sum();
     if omitted > 0 {
         finding

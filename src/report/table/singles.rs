@@ -132,13 +132,15 @@ fn misrouted(record: &MisroutedRecord) -> String {
 
 fn range(range: &DivergentRange) -> String {
     let directories: Vec<_> = range.directories.iter().map(|directory| named(directory)).collect();
+    // Only differences between replicas name directories.
+    let directories =
+        if directories.is_empty() { String::new() } else { format!(" ({})", listed(&directories)) };
     format!(
-        "{}-{} offsets {}–{}: {} ({})",
+        "{}-{} offsets {}–{}: {}{directories}",
         named(&range.topic),
         range.partition,
         range.first_offset,
         range.last_offset,
         escaped(&range.what),
-        listed(&directories),
     )
 }
