@@ -209,12 +209,16 @@ fn options(arguments: &ScanArguments) -> Result<AuditOptions, AuditError> {
         },
         expiration_ms: arguments.expiration,
         as_of: arguments.as_of,
-        invocation: Invocation {
-            paths: arguments.paths.iter().map(|path| path.display().to_string()).collect(),
-            key,
-            options: told(arguments),
-        },
+        invocation: Invocation { paths: told_paths(arguments), key, options: told(arguments) },
     })
+}
+
+/// The paths, in an order that does not depend on how they were typed.
+fn told_paths(arguments: &ScanArguments) -> Vec<String> {
+    let mut paths: Vec<String> = arguments.paths.iter().map(|path| path.display().to_string()).collect();
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 /// The options that bear on what the report says; threads and forms do not.
