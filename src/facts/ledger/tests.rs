@@ -1,0 +1,279 @@
+//! The rules of the batch lane, each on a partition written down in a few words.
+
+use super::super::script::{fold, fold_in};
+use super::*;
+use crate::facts::StepKind;
+use crate::finding::{GapReason, ProtectionMode};
+use crate::units::{ProducerEpoch, Sequence};
+use proptest::prelude::*;
+
+fn gaps(facts: &PartitionFacts) -> Vec<(i32, i32, i64, GapReason)> {
+    facts.gaps.iter().map(|gap| (gap.expected, gap.found, gap.at_offset, gap.reason)).collect()
+}
+
+fn steps(facts: &PartitionFacts) -> Vec<(StepKind, i64)> {
+    facts.steps.iter().map(|step| (step.kind, step.at_offset.0)).collect()
+}
+
+fn outcomes(facts: &PartitionFacts) -> Vec<(i64, Outcome)> {
+    facts.transactions.iter().map(|span| (span.first_offset.0, span.outcome)).collect()
+}
+
+#[test]
+fn a_span_holds_all_that_an_epoch_wrote() {
+    let facts = fold("D 5/0 0..4; D 6/0 0..0; D 5/0 5..5; D 5/1 0..1");
+    assert_eq!(facts.epochs.len(), 3);
+    let first = &facts.epochs[0];
+    assert_eq!((first.first_offset, first.last_offset), (Offset(0), Offset(6)));
+    assert_eq!((first.first_sequence, first.last_sequence), (Sequence::new(0), Sequence::new(5)));
+    assert_eq!((first.batches, first.records), (2, 6));
+    assert_eq!(facts.epochs[2].producer_epoch, Some(ProducerEpoch(1)));
+    assert_eq!(facts.records, 9);
+    assert_eq!(facts.log_end_offset, Offset(9));
+    assert!(gaps(&facts).is_empty());
+}
+
+#[test]
+fn an_epoch_bump_from_zero_is_no_gap_and_one_above_zero_is() {
+    assert!(gaps(&fold("D 5/0 0..4; D 5/1 0..4")).is_empty());
+    let facts = fold("D 5/0 0..4; D 5/1 3..4");
+    assert_eq!(gaps(&facts), [(0, 3, 5, GapReason::LostProducerState)]);
+}
+
+#[test]
+fn both_transaction_protocols_a_timeout_and_one_that_hangs() {
+    let facts = fold(
+        "X 7/10 0..4; +M 7/11; X 7/11 0..1; -M 7/12
+         X 8/3 0..1; +M 8/3; X 8/3 2..3; -M 8/4
+         X 9/0 0..2; D 5/0 0..0",
+    );
+    let (committed, aborted) = (Outcome::Committed, Outcome::Aborted);
+    assert_eq!(
+        outcomes(&facts),
+        [(0, committed), (6, aborted), (9, committed), (12, aborted), (15, Outcome::Open)]
+    );
+    assert_eq!(facts.last_stable_offset, Offset(15));
+    assert_eq!(facts.log_end_offset, Offset(19));
+    let withheld: Vec<_> = facts
+        .withheld
+        .iter()
+        .map(|range| (range.first_offset.0, range.last_offset.0, range.outcome))
+        .collect();
+    assert_eq!(withheld, [(6, 7, aborted), (12, 13, aborted), (15, 17, Outcome::Open)]);
+    assert!(gaps(&facts).is_empty());
+    assert!(steps(&facts).is_empty());
+}
+
+#[test]
+fn a_transaction_withholds_its_own_records_and_not_those_between() {
+    let facts = fold("X 7/0 0..1; D 5/0 0..4; X 7/0 2..2; X 8/0 0..0; -M 7/0; -M 8/0");
+    let ranges: Vec<_> = facts.withheld.iter().map(|r| (r.first_offset.0, r.last_offset.0)).collect();
+    assert_eq!(ranges, [(0, 1), (7, 8)]);
+}
+
+#[test]
+fn markers_without_data_are_innocent_and_emptied_ones_say_nothing() {
+    let facts = fold("+M 7/0; X 7/0 0..0; eM 7/0; +M 7/0; +M 7/0; -M 9/3");
+    assert_eq!(outcomes(&facts), [(1, Outcome::Committed)]);
+    assert_eq!(facts.transactions[0].marker_offset, Some(Offset(3)));
+    assert_eq!(facts.empty_markers.len(), 3);
+    assert_eq!(facts.control_batches, 5);
+    assert_eq!(facts.last_stable_offset, facts.log_end_offset);
+}
+
+#[test]
+fn a_marker_that_cannot_be_read_ends_the_transaction_nobody_knows_how() {
+    let facts = fold("X 7/0 0..0; ?M 7/0; X 7/0 1..1; +M 7/0");
+    assert_eq!(outcomes(&facts), [(0, Outcome::Open), (2, Outcome::Committed)]);
+    assert_eq!(facts.last_stable_offset, Offset(4));
+}
+
+#[test]
+fn a_write_behind_its_own_marker_is_told() {
+    let facts = fold("X 7/10 0..4; +M 7/11; X 7/10 5..5");
+    assert_eq!(steps(&facts), [(StepKind::WriteBehindMarker, 6)]);
+    assert_eq!(facts.last_stable_offset, Offset(6));
+    assert!(steps(&fold("X 7/10 0..4; +M 7/10; X 7/10 5..5; +M 7/10")).is_empty());
+}
+
+#[test]
+fn repeats_overlaps_and_epochs_that_go_down_are_steps_and_no_gaps() {
+    let facts = fold("D 5/0 0..4; D 5/0 5..6; D 5/0 0..4; D 5/0 7..7");
+    assert_eq!(steps(&facts), [(StepKind::Repeat, 7)]);
+    assert!(gaps(&facts).is_empty());
+    assert_eq!(steps(&fold("D 5/0 0..4; D 5/0 2..6")), [(StepKind::Overlap, 5)]);
+    assert_eq!(steps(&fold("D 5/1 0..4; D 5/0 5..6")), [(StepKind::EpochDown, 5)]);
+    assert_eq!(steps(&fold("D 5/0 30..34; D 5/0 0..4")), [(StepKind::StepBack, 5)]);
+}
+
+#[test]
+fn a_restart_at_zero_behind_deleted_records_is_what_old_clients_do() {
+    let context = PartitionContext { log_start_offset: Offset(5), ..PartitionContext::default() };
+    let (_, facts) = fold_in(context, "D 5/0 30..34; D 5/0 0..4; D 5/0 5..5");
+    assert_eq!(steps(&facts), [(StepKind::RestartBehindDeletion, 5)]);
+}
+
+#[test]
+fn epoch_minus_one_beside_a_producer_id_is_not_checked() {
+    let facts = fold("D 5/-1 0..4; D 5/-1 90..91");
+    assert!(gaps(&facts).is_empty());
+    assert_eq!(facts.epochs[0].producer_epoch, None);
+    assert_eq!(facts.ineffective[0].reason, IneffectiveReason::NoEpoch);
+    assert_eq!(facts.ineffective[0].records, 7);
+}
+
+#[test]
+fn a_trimmed_head_a_moved_log_start_and_a_lost_segment() {
+    let context = PartitionContext { segment_bases: vec![Offset(1200)], ..PartitionContext::default() };
+    let (_, facts) = fold_in(context, "D 5/0 57..60");
+    assert_eq!(gaps(&facts), [(0, 57, 1200, GapReason::Retention)]);
+
+    let facts = fold("D 5/0 0..4; D 6/0 0..0; at 20; roll; D 5/0 9..9; D 6/0 1..1");
+    assert_eq!(gaps(&facts), [(5, 9, 20, GapReason::MissingSegment)]);
+    assert_eq!((facts.holes[0].first_offset, facts.holes[0].last_offset), (Offset(6), Offset(19)));
+}
+
+#[test]
+fn a_last_file_without_batches_says_where_the_log_ends() {
+    let facts = fold("D 5/0 0..4; roll");
+    assert_eq!((facts.log_end_offset, facts.holes.len()), (Offset(5), 0));
+    let facts = fold("D 5/0 0..4; at 9; roll");
+    assert_eq!((facts.log_end_offset, facts.holes[0].last_offset), (Offset(9), Offset(8)));
+    let facts = fold("at 9; roll");
+    assert_eq!(facts.log_end_offset, Offset(9));
+}
+
+#[test]
+fn holes_of_the_cleaner_need_its_trace() {
+    let facts = fold("D 5/0 0..4; kept 2; at 9; D 5/0 9..9; roll; D 5/0 10..10");
+    assert_eq!(gaps(&facts), [(5, 9, 9, GapReason::Compaction)]);
+    let facts = fold("D 5/0 0..4; at 9; D 5/0 9..9");
+    assert_eq!(gaps(&facts), [(5, 9, 9, GapReason::Unexplained)]);
+    let facts = fold("D 5/0 0..4; kept 2; roll; D 5/0 5..5; roll; at 20; D 5/0 9..9");
+    assert_eq!(gaps(&facts), [(6, 9, 20, GapReason::Unexplained)]);
+}
+
+#[test]
+fn unreadable_bytes_explain_the_hole_behind_them() {
+    let facts = fold("D 5/0 0..4; damage; at 9; D 5/0 9..9");
+    assert_eq!(gaps(&facts), [(5, 9, 9, GapReason::Damage)]);
+    assert!(!facts.ends_in_damage);
+    assert!(fold("D 5/0 0..4; damage").ends_in_damage);
+}
+
+#[test]
+fn a_batch_out_of_its_place_is_folded_where_it_belongs_and_moves_no_offset_where_that_is_unknown() {
+    let header = |sequence, offset| {
+        let facts = super::super::script::batches(&format!("D 5/0 {sequence}..{sequence}"));
+        let mut batch = facts.into_iter().next().unwrap();
+        batch.header.base_offset = Offset(offset);
+        batch
+    };
+    let damage = Damage {
+        position: crate::units::FilePosition(0),
+        length: 1,
+        kind: crate::format::DamageKind::BadOffset,
+        expected: false,
+        detail: String::new(),
+        first_offset: None,
+        last_offset: None,
+    };
+    for belongs_at in [Some(Offset(1)), None] {
+        let context = PartitionContext { segment_bases: vec![Offset(0)], ..PartitionContext::default() };
+        let mut ledger = Ledger::new(context);
+        ledger.batch(&header(0, 0));
+        ledger.suspect(&header(1, 1 << 40), &damage, belongs_at);
+        ledger.batch(&header(2, 2));
+        let facts = ledger.finish();
+        assert!(gaps(&facts).is_empty());
+        assert_eq!((facts.records, facts.log_end_offset), (3, Offset(3)));
+    }
+}
+
+#[test]
+fn a_jump_after_a_long_pause_is_one_that_nobody_checked() {
+    let facts = fold("D 5/0 0..4; wait 25h; D 5/0 9..9");
+    assert_eq!(gaps(&facts), [(5, 9, 5, GapReason::ExpiredProducerState)]);
+    let facts = fold("D 5/0 0..4; D 5/0 9..9");
+    assert_eq!(gaps(&facts), [(5, 9, 5, GapReason::LostProducerState)]);
+}
+
+#[test]
+fn internal_topics_have_no_sequence_judgement() {
+    let context = PartitionContext { internal: true, ..PartitionContext::default() };
+    let (_, facts) = fold_in(context, "X 5/0 0..0; +M 5/0; X 5/0 0..0; +M 5/0; X 5/0 7..7");
+    assert!(gaps(&facts).is_empty() && steps(&facts).is_empty());
+    assert_eq!(facts.epochs[0].records, 3);
+}
+
+#[test]
+fn protection_counts_records_by_mode_and_leaves_markers_out() {
+    let facts = fold("D -1 2; D 5/0 0..2; X 7/0 0..0; +M 7/0; X 7/0 1..1; V1 4; D -1 1");
+    let protection = &facts.protection;
+    assert_eq!(protection.unprotected_records, 3);
+    assert_eq!(protection.idempotent_records, 3);
+    assert_eq!(protection.transactional_records, 2);
+    assert_eq!(protection.legacy_records, 4);
+    let modes: Vec<_> =
+        protection.stretches.iter().map(|s| (s.mode, s.first_offset.0, s.last_offset.0)).collect();
+    assert_eq!(
+        modes,
+        [
+            (ProtectionMode::None, 0, 1),
+            (ProtectionMode::Idempotent, 2, 4),
+            (ProtectionMode::Transactional, 5, 7),
+            (ProtectionMode::Legacy, 8, 11),
+            (ProtectionMode::None, 12, 12)
+        ]
+    );
+}
+
+fn any_header() -> impl Strategy<Value = (BatchHeader, u8)> {
+    (
+        (any::<i64>(), 0_i64..200, any::<bool>(), -1_i8..4, any::<i16>(), 0_i32..i32::MAX),
+        (any::<i64>(), -2_i64..4, -1_i16..3, -1_i32..40, any::<u32>(), any::<u8>()),
+    )
+        .prop_map(
+            |((far, near, wild, magic, attributes, delta), (time, id, epoch, sequence, count, more))| {
+                let header = BatchHeader {
+                    base_offset: Offset(if wild { far } else { near }),
+                    magic,
+                    partition_leader_epoch: None,
+                    crc: 0,
+                    attributes,
+                    last_offset_delta: if wild { delta } else { delta % 5 },
+                    base_timestamp: time,
+                    max_timestamp: time,
+                    producer_id: crate::units::ProducerId(id),
+                    producer_epoch: (epoch >= 0).then_some(ProducerEpoch(epoch)),
+                    base_sequence: Sequence::new(sequence),
+                    records_count: Some(count),
+                };
+                (header, more)
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn no_sequence_of_headers_makes_it_panic_or_lose_a_batch(headers in prop::collection::vec(any_header(), 0..60)) {
+        let context = PartitionContext { segment_bases: vec![Offset(0), Offset(50)], ..PartitionContext::default() };
+        let mut ledger = Ledger::new(context);
+        for (header, more) in &headers {
+            let control = (more % 3 == 0).then_some(ControlRecord::EndTransaction {
+                outcome: Decision::Commit,
+                coordinator_epoch: 0,
+            });
+            ledger.batch(&BatchFact {
+                header: header.clone(),
+                segment: usize::from(more % 4),
+                position: crate::units::FilePosition(0),
+                control,
+            });
+        }
+        let facts = ledger.finish();
+        prop_assert_eq!(facts.batches, u64::try_from(headers.len()).unwrap());
+        let spans: u64 = facts.epochs.iter().map(|span| span.batches).sum();
+        prop_assert!(spans <= facts.batches);
+    }
+}
