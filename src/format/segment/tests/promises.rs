@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_file_of_greedy_headers_is_given_up_in_time() {
+fn a_file_of_greedy_headers_is_given_up() {
     // Each header asks for the checksum of all that follows.
     let header = {
         let mut bytes = records(1).bytes();
@@ -20,9 +20,28 @@ fn a_file_of_greedy_headers_is_given_up_in_time() {
         bytes.extend(header);
     }
     bytes.extend([1; 10]);
-    let started = std::time::Instant::now();
-    scan_as(&bytes, 0, TailExpectation::MustBeWhole);
-    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    let asked = std::cell::Cell::new(0);
+    let source = Asked { file: &bytes, asked: &asked };
+    collect(SegmentScanner::new(source, Offset(0), TailExpectation::MustBeWhole), bytes.len());
+    // Believing each header once would ask for 110 GB.
+    assert!(asked.get() < 1 << 30, "{} bytes were asked for", asked.get());
+}
+
+/// A source that counts the bytes that it is asked for.
+struct Asked<'a> {
+    file: &'a [u8],
+    asked: &'a std::cell::Cell<usize>,
+}
+
+impl ByteSource for Asked<'_> {
+    fn len(&self) -> u64 {
+        self.file.len() as u64
+    }
+
+    fn window(&mut self, position: u64, length: usize) -> io::Result<&[u8]> {
+        self.asked.set(self.asked.get() + length);
+        Ok(&self.file[usize::try_from(position).unwrap()..])
+    }
 }
 
 proptest::proptest! {
