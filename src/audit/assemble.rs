@@ -219,6 +219,7 @@ fn coverage_is_complete(parts: &Parts<'_>) -> bool {
 }
 
 fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
+    let accused = crate::judgement::duplicates::accused(parts.relations);
     let mut topics = Vec::with_capacity(parts.topics.all.len());
     for (at, (topic, plan)) in parts.topics.all.iter().zip(parts.plans).enumerate() {
         let counts = parts.key_counts.get(at).copied().unwrap_or_default();
@@ -247,26 +248,12 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
             read_uncommitted: visible(uncommitted, counts.uncommitted, keyed),
             read_committed: visible(committed, counts.committed, keyed),
         };
-        let surplus = parts
-            .relations
-            .groups
-            .iter()
-            .filter(|group| usize::try_from(group.topic) == Ok(at) && is_within_topic(parts, group))
-            .map(|group| count(group.copies.len().saturating_sub(1)))
-            .sum::<u64>();
+        let surplus = accused.get(at).copied().unwrap_or(0);
         let repeats = counts.uncommitted.keyed_records.saturating_sub(counts.uncommitted.distinct_keys);
         report.updates = Updates { keys: counts.keys_with_updates, records: repeats.saturating_sub(surplus) };
         topics.push(report);
     }
     topics
-}
-
-fn is_within_topic(parts: &Parts<'_>, group: &relations::KeyGroup) -> bool {
-    group.copies.iter().all(|copy| {
-        let note =
-            usize::try_from(copy.copy.partition).ok().and_then(|at| parts.relations.partitions.get(at));
-        note.is_some_and(|note| note.topic == group.topic)
-    })
 }
 
 fn visible(records: u64, seen: super::groups::Seen, keyed: bool) -> VisibleRecords {

@@ -80,6 +80,7 @@ fn walk(
     let Ok(source) = input::open_segment(&segment.path, look.mode, segment.len) else { return found };
     let mut scanner = segment.scanner(source, region.start.position, None);
     let mut left = region.wanted;
+    let mut before = None;
     while !left.is_empty() && region.end.is_none_or(|end| scanner.position().0 < end) {
         let batch = match scanner.next_item() {
             Ok(Some(SegmentItem::Batch(batch))) => batch,
@@ -93,8 +94,13 @@ fn walk(
         let inside = left.partition_point(|wanted| wanted.offset <= batch.header.last_offset());
         let (in_batch, behind) = left.split_at(inside);
         if !in_batch.is_empty() {
+            let first = found.len();
             read_batch(look, region, &batch, in_batch, decompressor, content, &mut found);
+            for candidate in found.iter_mut().skip(first) {
+                candidate.copy.written_after = before;
+            }
         }
+        before = Timestamp::from_disk(batch.header.max_timestamp).map(|time| time.0).or(before);
         left = behind;
     }
     found
@@ -133,6 +139,10 @@ fn read_batch(
         });
     });
     for candidate in found.iter_mut().skip(first) {
+        if candidate.is_tombstone {
+            // Deleting a key twice is no duplicate, unless the whole batch came again.
+            candidate.content = Fingerprint(candidate.content.0 ^ record_set.0);
+        }
         candidate.record_set = record_set;
         candidate.copy.batch.records = records;
         if batch.header.is_legacy() {
@@ -180,6 +190,7 @@ fn candidate(
         session: if protected { (look.session)(header.producer_id, epoch) } else { None },
         partition_leader_epoch: header.partition_leader_epoch,
         visibility,
+        written_after: None,
         batch: BatchPlace {
             segment: u32::try_from(region.start.segment).unwrap_or(u32::MAX),
             position: batch.position,
@@ -196,6 +207,7 @@ fn candidate(
         content: look.digest_key.content(content, &plan.mask, record),
         exact_content: look.digest_key.content(content, &Mask::default(), record),
         record_set: Fingerprint(0),
+        is_tombstone: record.value.is_none(),
         business_key: business_key(plan, content, record),
         copy,
     }

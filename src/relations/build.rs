@@ -16,6 +16,8 @@ pub struct Candidate {
     pub exact_content: Fingerprint,
     /// Digest of the decompressed records of its batch, with the base time.
     pub record_set: Fingerprint,
+    /// Whether its value is null.
+    pub is_tombstone: bool,
     /// Its identity, in the form that the report may show.
     pub business_key: BusinessKey,
     /// The record.

@@ -189,6 +189,9 @@ pub struct StoredCopy {
     pub partition_leader_epoch: Option<LeaderEpoch>,
     /// What its transaction makes of it.
     pub visibility: Visibility,
+    /// The largest time of the batch before it, where that was looked at: this record was written
+    /// no earlier, if the clocks agree.
+    pub written_after: Option<i64>,
     /// Its batch.
     pub batch: BatchPlace,
 }

@@ -22,7 +22,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         "the copies' session had begun before the originals were written: by offsets in {by_offset} of {} pairs, by time in the rest",
         episode.surplus()
     ));
-    facts.push(episode.visibility_words());
     facts.push(pairs_of(episode));
     Words {
         confidence: Confidence::Likely,

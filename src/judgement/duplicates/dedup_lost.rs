@@ -8,7 +8,7 @@ use super::episode::Episode;
 use super::pair::Pair;
 use super::phrase::{pairs_of, records};
 use super::{Words, cause, dropped, lines};
-use crate::finding::Confidence;
+use crate::finding::{Confidence, Level};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     let (earlier, later) = (pair.earlier, pair.later);
@@ -30,7 +30,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.stretches(|p| p.later)
         ),
         "producer id, epoch, sequences and records are equal".to_owned(),
-        episode.visibility_words(),
     ];
     if over_leaders > 0 {
         facts.push(format!(
@@ -40,7 +39,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
     facts.push(pairs_of(episode));
     Words {
-        confidence: Confidence::Certain,
+        confidence: if episode.all(|p| p.level == Level::E1) {
+            Confidence::Certain
+        } else {
+            Confidence::Likely
+        },
         title: format!(
             "{copies} of {} are stored twice under one producer id and sequence",
             episode.topic_name()

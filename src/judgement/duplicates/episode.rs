@@ -41,13 +41,21 @@ struct Entry {
 }
 
 /// All episodes, in the order of code, topic and sessions.
-pub(super) fn gather(relations: &Relations, mechanism: impl Fn(&Pair<'_>) -> Code) -> Vec<Episode<'_>> {
+pub(super) fn gather(
+    relations: &Relations,
+    mechanism: impl Fn(&Pair<'_>) -> Option<Code>,
+) -> Vec<Episode<'_>> {
+    let alive_together = alive_together(relations, &mechanism);
     let mut entries: BTreeMap<Key, Vec<Entry>> = BTreeMap::new();
     for (group_at, group) in relations.groups.iter().enumerate() {
         for (copy_at, related) in group.copies.iter().enumerate() {
             let Some(pair) = Pair::new(relations, group, related) else { continue };
+            let Some(mut code) = mechanism(&pair) else { continue };
+            if code == Code::ResendNewSession && alive_together.contains(&sessions_of(&pair)) {
+                code = Code::ConcurrentProducers;
+            }
             let key = Key {
-                code: mechanism(&pair),
+                code,
                 topic: group.topic,
                 earlier_session: pair.earlier.session,
                 later_session: pair.later.session,
@@ -57,6 +65,38 @@ pub(super) fn gather(relations: &Relations, mechanism: impl Fn(&Pair<'_>) -> Cod
         }
     }
     entries.into_iter().flat_map(|(key, entries)| split(relations, &key, entries)).collect()
+}
+
+/// The two sessions of a pair, in either order.
+type SessionPair = (Option<u32>, Option<u32>);
+
+fn sessions_of(pair: &Pair<'_>) -> SessionPair {
+    let (a, b) = (pair.earlier.session, pair.later.session);
+    (a.min(b), a.max(b))
+}
+
+/// Pairs of sessions that wrote the same events side by side. The first event of the one that began
+/// later looks like a restart; when at least half of what the two share shows that both were alive,
+/// so were they for the rest.
+fn alive_together(
+    relations: &Relations,
+    mechanism: &impl Fn(&Pair<'_>) -> Option<Code>,
+) -> BTreeSet<SessionPair> {
+    let mut counts: BTreeMap<SessionPair, (u64, u64)> = BTreeMap::new();
+    for group in &relations.groups {
+        for pair in group.copies.iter().filter_map(|copy| Pair::new(relations, group, copy)) {
+            match mechanism(&pair) {
+                Some(Code::ConcurrentProducers) => counts.entry(sessions_of(&pair)).or_default().0 += 1,
+                Some(Code::ResendNewSession) => counts.entry(sessions_of(&pair)).or_default().1 += 1,
+                _ => {}
+            }
+        }
+    }
+    counts
+        .into_iter()
+        .filter(|(_, (alive, after))| alive >= after && *alive > 0)
+        .map(|(pair, _)| pair)
+        .collect()
 }
 
 fn split<'r>(relations: &'r Relations, key: &Key, mut entries: Vec<Entry>) -> Vec<Episode<'r>> {
@@ -107,6 +147,29 @@ impl<'r> Episode<'r> {
         topic.map_or("", |topic| &topic.name)
     }
 
+    /// How many different events stand in a row: surplus copies behind each other repeat originals
+    /// in their order. A stretch that was written again shows long rows; single events that happen
+    /// to be equal do not.
+    pub(super) fn longest_row(&self) -> usize {
+        let mut pairs: Vec<(u32, i64, u32, i64)> = self
+            .pairs()
+            .map(|p| (p.later.partition, p.later.offset.0, p.earlier.partition, p.earlier.offset.0))
+            .collect();
+        pairs.sort_unstable();
+        let follows = |a: &(u32, i64, u32, i64), b: &(u32, i64, u32, i64)| {
+            // A chain in which each copy repeats the one before is one event many times.
+            a.0 == b.0 && a.2 == b.2 && a.3 < b.3 && (b.2, b.3) != (a.0, a.1)
+        };
+        pairs.chunk_by(follows).map(<[_]>::len).max().unwrap_or(0)
+    }
+
+    /// Whether the topic's events are told by their whole content, which nobody asked for: then equal
+    /// events of an application cannot be told from copies.
+    pub(super) fn is_by_content(&self) -> bool {
+        let topic = usize::try_from(self.topic).ok().and_then(|at| self.relations.topics.get(at));
+        topic.is_some_and(|topic| topic.identity == "content")
+    }
+
     /// The weakest level.
     pub(super) fn level(&self) -> Option<Level> {
         self.pairs().map(|pair| pair.level).max()
@@ -155,7 +218,8 @@ impl<'r> Episode<'r> {
     }
 
     /// The finding of this episode.
-    pub(super) fn finding(&self, words: Words, examples: Examples) -> Finding {
+    pub(super) fn finding(&self, mut words: Words, examples: Examples) -> Finding {
+        words.facts.extend(self.hidden());
         let limit = match examples {
             Examples::AtMost(limit) => limit,
             Examples::All => usize::MAX,
@@ -274,14 +338,16 @@ impl<'r> Episode<'r> {
             .map_or_else(String::new, |topic| topic.name.clone())
     }
 
-    /// Whether all surplus copies are visible to read_committed consumers, in words.
-    pub(super) fn visibility_words(&self) -> String {
+    /// How many surplus copies read_committed consumers do not see, in words; nothing where they see
+    /// all.
+    fn hidden(&self) -> Option<String> {
         let all = self.surplus();
         let aborted = self.count(|pair| pair.later.visibility == Visibility::Aborted);
         let hidden = self.count(|pair| !self.is_committed(pair.later));
         if hidden == 0 {
-            "all surplus copies are visible to read_committed consumers".to_owned()
-        } else if aborted == hidden {
+            return None;
+        }
+        Some(if aborted == hidden {
             format!(
                 "{aborted} of {all} surplus copies are in aborted transactions, hidden from read_committed consumers"
             )
@@ -289,7 +355,7 @@ impl<'r> Episode<'r> {
             format!(
                 "{hidden} of {all} surplus copies are hidden from read_committed consumers (aborted, or at or behind an open transaction)"
             )
-        }
+        })
     }
 }
 

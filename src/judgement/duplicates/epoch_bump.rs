@@ -30,7 +30,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.stretches(|p| p.later)
         ),
         "same records with the same client times: the application did not send them again".to_owned(),
-        episode.visibility_words(),
     ];
     if regrouped > 0 {
         facts

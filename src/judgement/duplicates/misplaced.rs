@@ -36,7 +36,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
             "producer id, epoch, sequences, records and times are equal in both places".to_owned(),
             "the sequences go on where the producer was in the first place, and not in the second".to_owned(),
-            episode.visibility_words(),
             pairs_of(episode),
         ],
         alternatives: vec![

@@ -17,6 +17,7 @@ mod new_session;
 mod pair;
 mod phrase;
 mod pipeline;
+mod recurring;
 mod retry;
 mod same_session;
 mod undetermined;
@@ -55,18 +56,41 @@ pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
         .collect()
 }
 
-/// The mechanism that joins a surplus copy and its predecessor.
-fn mechanism(pair: &Pair<'_>) -> Code {
+/// For each topic the surplus copies that findings accuse of repeating a record of the same topic.
+#[must_use]
+pub fn accused(relations: &Relations) -> Vec<u64> {
+    let mut accused = vec![0u64; relations.topics.len()];
+    for group in &relations.groups {
+        for pair in group.copies.iter().filter_map(|copy| Pair::new(relations, group, copy)) {
+            let topic = pair.partition(pair.later).map(|note| note.topic);
+            if topic.is_none() || pair.partition(pair.earlier).map(|note| note.topic) != topic {
+                continue;
+            }
+            let count = topic.and_then(|topic| accused.get_mut(usize::try_from(topic).ok()?));
+            if let (Some(count), Some(_)) = (count, mechanism(&pair)) {
+                *count += 1;
+            }
+        }
+    }
+    accused
+}
+
+/// The mechanism that joins a surplus copy and its predecessor; `None` where equal records are what
+/// the application means to write.
+fn mechanism(pair: &Pair<'_>) -> Option<Code> {
+    if recurring::applies(pair) {
+        return None;
+    }
     if aborted::applies(pair) {
-        return Code::AbortedThenRetried;
+        return Some(Code::AbortedThenRetried);
     }
     if misplaced::applies(pair) {
-        return Code::MisplacedBatch;
+        return Some(Code::MisplacedBatch);
     }
     if pipeline::applies(pair) {
-        return Code::PipelineReplay;
+        return Some(Code::PipelineReplay);
     }
-    match (pair.earlier.producer_id.is_protected(), pair.later.producer_id.is_protected()) {
+    Some(match (pair.earlier.producer_id.is_protected(), pair.later.producer_id.is_protected()) {
         (false, false) if retry::applies(pair) => Code::RetryWithoutIdempotence,
         (true, true) if dedup_lost::applies(pair) => Code::BrokerDedupLost,
         (true, true) if epoch_bump::applies(pair) => Code::EpochBumpResend,
@@ -74,7 +98,7 @@ fn mechanism(pair: &Pair<'_>) -> Code {
         (_, true) if concurrent::applies(pair) => Code::ConcurrentProducers,
         (_, true) | (true, false) if new_session::applies(pair) => Code::ResendNewSession,
         _ => Code::DuplicateUndetermined,
-    }
+    })
 }
 
 fn words(episode: &Episode<'_>) -> Words {

@@ -10,6 +10,9 @@ use super::phrase::{pairs_of, records, session_life};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
 
+/// Events in a row that no coincidence brings.
+const ROW: usize = 3;
+
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     if pair.same_session() {
         return false;
@@ -36,7 +39,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         episode.stretches(|p| p.earlier),
         episode.stretches(|p| p.later)
     ));
-    facts.push(episode.visibility_words());
     facts.push(pairs_of(episode));
     let concurrent = if earlier_goes_on {
         kept(
@@ -49,8 +51,13 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "the earlier session is not seen again, but a second live instance that fell silent is not excluded",
         )
     };
+    let row = episode.longest_row();
+    let weak = episode.is_by_content() && row < ROW;
+    if row >= ROW {
+        facts.insert(0, format!("{row} different events came again in their old order"));
+    }
     Words {
-        confidence: Confidence::Likely,
+        confidence: if weak { Confidence::Possible } else { Confidence::Likely },
         title: format!("{copies} of {} were sent again by a later producer session", episode.topic_name()),
         cause: Some(cause(
             if earlier_goes_on {
@@ -75,6 +82,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "broker-dedup-lost",
                 "the writer's identity differs, so the broker had nothing to compare",
             ),
+            if weak {
+                kept(
+                    "equal events",
+                    "no key tells these events apart, and they do not come again in a row: they may be different events with equal content",
+                )
+            } else {
+                dropped(
+                    "equal events",
+                    "the identity of the events is equal, or a whole row of them came again",
+                )
+            },
         ],
         would_settle: lines([
             "the application's log at the time of the first copy: restarts, and the position it began from",

@@ -66,7 +66,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ));
     }
     facts.push(format!("{}{}", pairs_of(episode), delay(episode)));
-    facts.push(episode.visibility_words());
     let mut alternatives = vec![dropped(
         "resend-same-session",
         "an application that sends again by itself neither keeps the times of another topic nor moves a group back",

@@ -7,9 +7,12 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{delay, pairs_of, records};
+use super::phrase::{delay, duration, pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::{Confidence, Level};
+
+/// Retries end with `delivery.timeout.ms`, two minutes by default; clocks and pauses get their share.
+const LATE_MS: i64 = 10 * 60 * 1000;
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     pair.level == Level::E1 && pair.same_partition()
@@ -27,7 +30,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.surplus()
         ),
         "no producer id on either copy, so the broker could not recognise the retry; which client it was cannot be told from the files".to_owned(),
-        episode.visibility_words(),
     ];
     if over_leaders > 0 {
         facts.push(format!(
@@ -35,9 +37,18 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.surplus()
         ));
     }
+    let latest =
+        episode.pairs().filter_map(|p| Some(p.later.written_after? - p.later.client_timestamp?)).max();
+    let late = latest.is_some_and(|late| late > LATE_MS);
+    if let Some(latest) = latest.filter(|_| late) {
+        facts.push(format!(
+            "a copy stands behind records that are {} younger: later than any retry by default settings",
+            duration(latest)
+        ));
+    }
     facts.push(pairs_of(episode));
     Words {
-        confidence: Confidence::Likely,
+        confidence: if late { Confidence::Possible } else { Confidence::Likely },
         title: format!(
             "{copies} of {} are the same batches stored again, without idempotence",
             episode.topic_name()

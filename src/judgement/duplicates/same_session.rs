@@ -36,7 +36,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.stretches(|p| p.later)
         ),
         format!("the later copies have sequences of their own{}", delay(episode)),
-        episode.visibility_words(),
     ];
     if across > 0 {
         facts.push(format!(
@@ -46,7 +45,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
     facts.push(pairs_of(episode));
     Words {
-        confidence: Confidence::Likely,
+        // Without a key, equal events of one application look the same as a double send.
+        confidence: if episode.is_by_content() { Confidence::Possible } else { Confidence::Likely },
         title: format!("{copies} of {} were sent twice by one producer session", episode.topic_name()),
         cause: Some(cause("the application called send() again for the same event", Confidence::Likely)),
         facts,

@@ -26,7 +26,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             delay(episode)
         ),
         format!("equal client times in {same_time} of {} pairs", episode.surplus()),
-        episode.visibility_words(),
     ];
     if damaged {
         facts.push("parts of these partitions could not be read (see the coverage)".to_owned());
