@@ -13,30 +13,49 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     !pair.same_session() && pair.later_session().is_some() && pair.later_session_begun() == Begun::Before
 }
 
+/// Lives of writers that are told one by one.
+const LIVES: usize = 4;
+
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
-    let by_offset = episode.count(|p| p.later_session().and_then(|s| s.span(p.earlier.partition)).is_some());
-    let mut facts: Vec<String> =
-        [episode.earlier_session, episode.later_session].into_iter().flatten().map(session_life).collect();
-    facts.push(format!(
-        "the copies' session had begun before the originals were written: by offsets in {by_offset} of {} pairs, by time in the rest",
-        episode.surplus()
-    ));
+    let sessions = episode.sessions();
+    let proved = episode.count(|p| p.later_session_begun() == Begun::Before && is_told_by_offsets(p));
+    let by_time = episode.count(|p| p.later_session_begun() == Begun::Before && !is_told_by_offsets(p));
+    let mut facts = vec![format!(
+        "in {proved} of {} pairs the offsets show that the writer of the copy had begun before the original was written{}",
+        episode.surplus(),
+        if by_time > 0 { format!(", in {by_time} more its times do") } else { String::new() }
+    )];
+    facts.extend(sessions.iter().take(LIVES).map(|session| session_life(session)));
+    if sessions.len() > LIVES {
+        facts.push(format!("{} more sessions", sessions.len() - LIVES));
+    }
     facts.push(pairs_of(episode));
+    let number = match sessions.len() {
+        0..=2 => "two producers".to_owned(),
+        more => format!("{more} producers"),
+    };
     Words {
         confidence: Confidence::Likely,
         title: format!(
-            "{copies} of {} were written by two producers that were alive at the same time",
+            "{copies} of {} were written by {number} that were alive at the same time",
             episode.topic_name()
         ),
-        cause: Some(cause("two instances work on the same events", Confidence::Likely)),
+        cause: Some(cause(
+            if sessions.len() > 2 {
+                "several instances work on the same events"
+            } else {
+                "two instances work on the same events"
+            },
+            Confidence::Likely,
+        )),
         facts,
         alternatives: vec![
-            dropped("resend-new-session", "the copies' session did not begin after the originals"),
+            dropped("resend-new-session", "the copies' writers did not begin after the originals"),
             dropped("retry-without-idempotence", "a retry keeps its producer id"),
             kept(
                 "pipeline-replay",
-                "both could be fed by an input that was delivered twice; its consumer group is not judged here",
+                "each could be fed by an input that was delivered to both; how they share their input is not in these files",
             ),
         ],
         would_settle: lines([
@@ -47,4 +66,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "drop repeats by business key in the consumers",
         ]),
     }
+}
+
+fn is_told_by_offsets(pair: &Pair<'_>) -> bool {
+    pair.later_session().and_then(|session| session.span(pair.earlier.partition)).is_some()
 }

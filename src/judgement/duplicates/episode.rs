@@ -1,18 +1,10 @@
-//! Pairs of one incident, gathered: ten thousand repeats of one restart are one finding.
-//!
-//! Pairs belong together when they share the mechanism, the topic and both sessions. Records
-//! without producer id have no sessions; there a pause of [`PAUSE_MS`] between two surplus copies
-//! begins a new episode.
+//! The surplus copies of one incident: what can be said of them, and the finding that they make.
 
 use super::pair::{self, Pair};
 use super::{Examples, Words};
 use crate::finding::{Code, Copy, Counts, Finding, Group, Level, Place, TopicPartition, Visibility, Window};
 use crate::relations::{KeyGroup, Relations, SessionNote, StoredCopy};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Longer than any retry of a producer takes by default (`delivery.timeout.ms` is two minutes), so
-/// that two incidents are not told as one.
-const PAUSE_MS: i64 = 15 * 60 * 1000;
 
 /// The surplus copies of one incident.
 pub(super) struct Episode<'r> {
@@ -25,107 +17,28 @@ pub(super) struct Episode<'r> {
     groups: BTreeMap<usize, Vec<usize>>,
 }
 
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    code: Code,
-    topic: u32,
-    earlier_session: Option<u32>,
-    later_session: Option<u32>,
-}
-
-/// Where a pair is, and when its surplus copy was written.
-struct Entry {
-    time: i64,
-    group: usize,
-    copy: usize,
-}
-
-/// All episodes, in the order of code, topic and sessions.
-pub(super) fn gather(
-    relations: &Relations,
-    mechanism: impl Fn(&Pair<'_>) -> Option<Code>,
-) -> Vec<Episode<'_>> {
-    let alive_together = alive_together(relations, &mechanism);
-    let mut entries: BTreeMap<Key, Vec<Entry>> = BTreeMap::new();
-    for (group_at, group) in relations.groups.iter().enumerate() {
-        for (copy_at, related) in group.copies.iter().enumerate() {
-            let Some(pair) = Pair::new(relations, group, related) else { continue };
-            let Some(mut code) = mechanism(&pair) else { continue };
-            if code == Code::ResendNewSession && alive_together.contains(&sessions_of(&pair)) {
-                code = Code::ConcurrentProducers;
-            }
-            let key = Key {
-                code,
-                topic: group.topic,
-                earlier_session: pair.earlier.session,
-                later_session: pair.later.session,
-            };
-            let time = related.copy.timestamp.unwrap_or(i64::MIN);
-            entries.entry(key).or_default().push(Entry { time, group: group_at, copy: copy_at });
-        }
-    }
-    entries.into_iter().flat_map(|(key, entries)| split(relations, &key, entries)).collect()
-}
-
-/// The two sessions of a pair, in either order.
-type SessionPair = (Option<u32>, Option<u32>);
-
-fn sessions_of(pair: &Pair<'_>) -> SessionPair {
-    let (a, b) = (pair.earlier.session, pair.later.session);
-    (a.min(b), a.max(b))
-}
-
-/// Pairs of sessions that wrote the same events side by side. The first event of the one that began
-/// later looks like a restart; when at least half of what the two share shows that both were alive,
-/// so were they for the rest.
-fn alive_together(
-    relations: &Relations,
-    mechanism: &impl Fn(&Pair<'_>) -> Option<Code>,
-) -> BTreeSet<SessionPair> {
-    let mut counts: BTreeMap<SessionPair, (u64, u64)> = BTreeMap::new();
-    for group in &relations.groups {
-        for pair in group.copies.iter().filter_map(|copy| Pair::new(relations, group, copy)) {
-            match mechanism(&pair) {
-                Some(Code::ConcurrentProducers) => counts.entry(sessions_of(&pair)).or_default().0 += 1,
-                Some(Code::ResendNewSession) => counts.entry(sessions_of(&pair)).or_default().1 += 1,
-                _ => {}
-            }
-        }
-    }
-    counts
-        .into_iter()
-        .filter(|(_, (alive, after))| alive >= after && *alive > 0)
-        .map(|(pair, _)| pair)
-        .collect()
-}
-
-fn split<'r>(relations: &'r Relations, key: &Key, mut entries: Vec<Entry>) -> Vec<Episode<'r>> {
-    entries.sort_by_key(|entry| (entry.time, entry.group, entry.copy));
-    let has_sessions = key.earlier_session.is_some() && key.later_session.is_some();
-    entries
-        .chunk_by(|a, b| has_sessions || b.time.saturating_sub(a.time) <= PAUSE_MS)
-        .map(|chunk| {
-            let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-            for entry in chunk {
-                groups.entry(entry.group).or_default().push(entry.copy);
-            }
-            for copies in groups.values_mut() {
-                copies.sort_unstable();
-            }
-            let session = |index: Option<u32>| relations.sessions.get(usize::try_from(index?).ok()?);
-            Episode {
-                relations,
-                code: key.code,
-                topic: key.topic,
-                earlier_session: session(key.earlier_session),
-                later_session: session(key.later_session),
-                groups,
-            }
-        })
-        .collect()
-}
-
 impl<'r> Episode<'r> {
+    /// Puts the pairs of one incident together; `groups` has the copies by group.
+    pub(super) fn new(
+        relations: &'r Relations,
+        code: Code,
+        topic: u32,
+        groups: BTreeMap<usize, Vec<usize>>,
+    ) -> Self {
+        let mut episode = Self { relations, code, topic, earlier_session: None, later_session: None, groups };
+        let first = episode.pairs().next();
+        episode.earlier_session = first.as_ref().and_then(Pair::earlier_session);
+        episode.later_session = first.as_ref().and_then(Pair::later_session);
+        episode
+    }
+
+    /// All sessions that wrote originals or copies, in the order of their names' numbers.
+    pub(super) fn sessions(&self) -> Vec<&'r SessionNote> {
+        let indexes: BTreeSet<u32> =
+            self.pairs().flat_map(|p| [p.earlier.session, p.later.session]).flatten().collect();
+        indexes.into_iter().filter_map(|at| self.relations.sessions.get(usize::try_from(at).ok()?)).collect()
+    }
+
     /// The surplus copies with their predecessors.
     pub(super) fn pairs(&self) -> impl Iterator<Item = Pair<'r>> {
         let relations = self.relations;

@@ -12,6 +12,7 @@ mod concurrent;
 mod dedup_lost;
 mod episode;
 mod epoch_bump;
+mod gather;
 mod misplaced;
 mod new_session;
 mod pair;
@@ -50,7 +51,7 @@ struct Words {
 /// One finding an episode, in the order of code, topic and place.
 #[must_use]
 pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
-    episode::gather(relations, mechanism)
+    gather::gather(relations, mechanism)
         .iter()
         .map(|episode| episode.finding(words(episode), examples))
         .collect()

@@ -1,0 +1,166 @@
+//! Gathers pairs into episodes: ten thousand repeats of one restart are one finding.
+//!
+//! Pairs belong together when they share the mechanism, the topic and both sessions; writers that
+//! were alive at the same time belong together however many they are. Records without producer id
+//! have no sessions; there a pause of [`PAUSE_MS`] between two surplus copies begins a new episode.
+
+use super::episode::Episode;
+use super::pair::Pair;
+use crate::finding::Code;
+use crate::relations::Relations;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longer than any retry of a producer takes by default (`delivery.timeout.ms` is two minutes), so
+/// that two incidents are not told as one.
+const PAUSE_MS: i64 = 15 * 60 * 1000;
+
+/// What the pairs of one episode share.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    code: Code,
+    topic: u32,
+    writers: Writers,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Writers {
+    /// The sessions of original and copy; `None` without producer id.
+    Sessions(Option<u32>, Option<u32>),
+    /// Writers that were alive together, by the smallest of them.
+    Circle(Option<u32>),
+}
+
+/// A pair that is accused: where it is, and when its surplus copy was written.
+struct Entry {
+    key: Key,
+    time: i64,
+    group: usize,
+    copy: usize,
+}
+
+/// All episodes, in the order of code, topic and sessions.
+pub(super) fn gather(
+    relations: &Relations,
+    mechanism: impl Fn(&Pair<'_>) -> Option<Code>,
+) -> Vec<Episode<'_>> {
+    let mut entries = accused(relations, mechanism);
+    join_the_living(&mut entries);
+    entries.sort_by_key(|entry| (entry.key, entry.time, entry.group, entry.copy));
+    entries
+        .chunk_by(|a, b| {
+            a.key == b.key && (a.key.has_sessions() || b.time.saturating_sub(a.time) <= PAUSE_MS)
+        })
+        .map(|of_episode| {
+            let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+            for entry in of_episode {
+                groups.entry(entry.group).or_default().push(entry.copy);
+            }
+            for copies in groups.values_mut() {
+                copies.sort_unstable();
+            }
+            let key = of_episode.first().map(|entry| entry.key);
+            let (code, topic) = key.map_or((Code::DuplicateUndetermined, 0), |key| (key.code, key.topic));
+            Episode::new(relations, code, topic, groups)
+        })
+        .collect()
+}
+
+impl Key {
+    fn has_sessions(&self) -> bool {
+        match self.writers {
+            Writers::Sessions(earlier, later) => earlier.is_some() && later.is_some(),
+            Writers::Circle(_) => true,
+        }
+    }
+}
+
+fn accused(relations: &Relations, mechanism: impl Fn(&Pair<'_>) -> Option<Code>) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for (group_at, group) in relations.groups.iter().enumerate() {
+        for (copy_at, related) in group.copies.iter().enumerate() {
+            let Some(pair) = Pair::new(relations, group, related) else { continue };
+            let Some(code) = mechanism(&pair) else { continue };
+            let writers = Writers::Sessions(pair.earlier.session, pair.later.session);
+            entries.push(Entry {
+                key: Key { code, topic: group.topic, writers },
+                time: related.copy.timestamp.unwrap_or(i64::MIN),
+                group: group_at,
+                copy: copy_at,
+            });
+        }
+    }
+    entries
+}
+
+/// Two sessions, the smaller first.
+type SessionPair = (Option<u32>, Option<u32>);
+
+/// Two writers that share at least as many events while both were alive as not were alive together
+/// for the rest, too: the first event of the one that began later looks like a restart. All writers
+/// of a topic that are joined in this way make one episode.
+fn join_the_living(entries: &mut [Entry]) {
+    let mut counts: BTreeMap<SessionPair, (u64, u64)> = BTreeMap::new();
+    for entry in entries.iter() {
+        if let Some(sessions) = entry.key.sessions() {
+            match entry.key.code {
+                Code::ConcurrentProducers => counts.entry(sessions).or_default().0 += 1,
+                Code::ResendNewSession => counts.entry(sessions).or_default().1 += 1,
+                _ => {}
+            }
+        }
+    }
+    let alive: BTreeSet<SessionPair> = counts
+        .into_iter()
+        .filter(|(_, (alive, after))| alive >= after && *alive > 0)
+        .map(|(pair, _)| pair)
+        .collect();
+    let mut circles: BTreeMap<u32, Circles> = BTreeMap::new();
+    for entry in entries.iter_mut() {
+        let Some(sessions) = entry.key.sessions() else { continue };
+        if entry.key.code == Code::ResendNewSession && alive.contains(&sessions) {
+            entry.key.code = Code::ConcurrentProducers;
+        }
+        if entry.key.code == Code::ConcurrentProducers {
+            circles.entry(entry.key.topic).or_default().join(sessions);
+        }
+    }
+    for entry in entries.iter_mut().filter(|entry| entry.key.code == Code::ConcurrentProducers) {
+        if let (Some((one, _)), Some(circles)) = (entry.key.sessions(), circles.get(&entry.key.topic)) {
+            entry.key.writers = Writers::Circle(circles.of(one));
+        }
+    }
+}
+
+impl Key {
+    fn sessions(&self) -> Option<SessionPair> {
+        match self.writers {
+            Writers::Sessions(earlier, later) => Some((earlier.min(later), earlier.max(later))),
+            Writers::Circle(_) => None,
+        }
+    }
+}
+
+/// Which writers of a topic are joined, directly or by others.
+#[derive(Default)]
+struct Circles {
+    towards: BTreeMap<Option<u32>, Option<u32>>,
+}
+
+impl Circles {
+    fn join(&mut self, (one, other): SessionPair) {
+        let (one, other) = (self.of(one), self.of(other));
+        self.towards.insert(one.max(other), one.min(other));
+    }
+
+    /// The smallest writer of the circle.
+    fn of(&self, writer: Option<u32>) -> Option<u32> {
+        let mut at = writer;
+        while let Some(&next) = self.towards.get(&at) {
+            if next == at {
+                break;
+            }
+            at = next;
+        }
+        at
+    }
+}
