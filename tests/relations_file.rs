@@ -14,7 +14,7 @@ fn audit_of(scenario: &str, key: &str) -> audit::Audit {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers").join(scenario).join("data");
     audit::run(&AuditOptions {
         paths: vec![path],
-        key: KeyChoice::User(key.parse().unwrap()),
+        key: KeyChoice::User(key.parse().expect("a key of this test")),
         rules: ContentRules::default(),
         records: Records::Read,
         mode: ReadMode::Positioned,
@@ -25,7 +25,7 @@ fn audit_of(scenario: &str, key: &str) -> audit::Audit {
         as_of: None,
         invocation: Invocation::default(),
     })
-    .unwrap()
+    .expect("the scenario can be audited")
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn report(paths: &[PathBuf], more: &[&str]) -> Vec<u8> {
         .args(["--format", "json", "--max-groups", "0"])
         .args(more)
         .output()
-        .unwrap();
+        .expect("the tool starts");
     assert!(matches!(output.status.code(), Some(0 | 1 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
