@@ -13,7 +13,7 @@
 //! | room | holds |
 //! | --- | --- |
 //! | [`units`] | the numbers of a batch header, each with a type of its own |
-//! | [`format`] | what the bytes mean: batches, records, codecs, snapshots, checkpoints; damage |
+//! | [`mod@format`] | what the bytes mean: batches, records, codecs, snapshots, checkpoints; damage |
 //! | [`input`] | which files there are, and opening them read-only |
 //! | [`facts`] | the batch lane: sequences, epochs, transactions, protection, gaps, sessions |
 //! | [`keys`] | which bytes of a record identify the event, and which are its content |
