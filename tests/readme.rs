@@ -25,15 +25,26 @@ fn examples(readme: &str) -> Vec<(Vec<String>, String)> {
         .collect()
 }
 
+/// `UPDATE_README=1 cargo test --test readme` writes what the tool prints now into README.md; read the
+/// change before it is committed.
 #[test]
 fn the_examples_print_what_readme_shows() {
-    for (arguments, shown) in examples(&text("README.md")) {
+    let readme = text("README.md");
+    let examples = examples(&readme);
+    assert!(!examples.is_empty(), "README.md shows no command with its output");
+    let mut updated = readme.clone();
+    for (arguments, shown) in &examples {
         let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
-            .args(&arguments)
+            .args(arguments)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
             .unwrap();
-        assert_eq!(String::from_utf8(output.stdout).unwrap(), shown, "dedup-audit {}", arguments.join(" "));
+        updated = updated.replace(shown, &String::from_utf8(output.stdout).unwrap());
+    }
+    if std::env::var_os("UPDATE_README").is_some() {
+        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"), updated).unwrap();
+    } else {
+        assert_eq!(updated, readme, "UPDATE_README=1 cargo test --test readme writes the new output");
     }
 }
 
