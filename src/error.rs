@@ -24,4 +24,33 @@ pub enum AuditError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// What does not fit into memory does not fit into the temporary directory either.
+    #[error(
+        "{}: about {} are needed for what does not fit into memory, {} are free; name another directory with \
+         --temp-dir, or allow more memory with --max-memory",
+        directory.display(),
+        mebibytes(*needed),
+        mebibytes(*free)
+    )]
+    TempSpace {
+        /// Where temporary files go.
+        directory: PathBuf,
+        /// Bytes that are needed.
+        needed: u64,
+        /// Bytes that may be used.
+        free: u64,
+    },
+    /// Temporary files cannot be made, written or read.
+    #[error("cannot keep temporary files in {}: {source}", directory.display())]
+    Temporary {
+        /// Where temporary files go.
+        directory: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Whole mebibytes, rounded up, as people read them.
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
 }

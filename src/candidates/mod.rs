@@ -5,6 +5,7 @@
 //! their places. Digests only select; whether two records are equal is decided on their bytes.
 
 mod digest;
+pub mod spill;
 mod store;
 
 pub use digest::{DigestKey, Fingerprint, RECORD_SET};
