@@ -1,7 +1,7 @@
 //! Relations hold all that the judgement of duplicates needs: written to a file and read back, they
 //! lead to the same findings.
 
-use dedup_audit::audit::{self, AuditOptions, Records};
+use dedup_audit::audit::{self, AuditOptions, Memory, Records};
 use dedup_audit::input::{Leftovers, ReadMode};
 use dedup_audit::judgement::duplicates::{self, Examples};
 use dedup_audit::plan::{ContentRules, KeyChoice};
@@ -19,6 +19,7 @@ fn audit_of(scenario: &str, key: &str) -> audit::Audit {
         records: Records::Read,
         mode: ReadMode::Positioned,
         leftovers: Leftovers::SetAside,
+        memory: Memory::default(),
         threads: 2,
         examples: Examples::All,
         expiration_ms: None,

@@ -2,7 +2,9 @@
 
 use super::groups::Wanted;
 use super::pass::{ChunkStart, PartitionOutcome, Subject};
+use crate::candidates::spill::Sorted;
 use crate::candidates::{DigestKey, Fingerprint, RECORD_SET};
+use crate::error::AuditError;
 use crate::finding::{BusinessKey, KeyPart as ReportedPart, Outcome, Visibility};
 use crate::format::{Batch, Decompressor, Record, SegmentItem, TimestampType};
 use crate::input::{self, ReadMode};
@@ -12,7 +14,7 @@ use crate::relations::{BatchPlace, Candidate, StoredCopy, TimeSource};
 use crate::units::{Offset, ProducerEpoch, ProducerId, Timestamp};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 /// What the second look needs beside the wanted places.
 pub(super) struct SecondLook<'a> {
@@ -34,18 +36,43 @@ struct Region<'w> {
     wanted: &'w [Wanted],
 }
 
-/// Reads the wanted records; `wanted` is in order of partition and offset. What is found is in the
-/// same order; what is not found was counted before and is gone now, or could not be read.
-pub(super) fn fetch(look: &SecondLook<'_>, wanted: &[Wanted]) -> Vec<Candidate> {
-    let regions = regions(look, wanted);
-    let found: Vec<Vec<Candidate>> = regions
-        .into_par_iter()
-        .map_init(
-            || (Decompressor::default(), Content::default()),
-            |(decompressor, content), region| walk(look, &region, decompressor, content),
-        )
-        .collect();
-    found.into_iter().flatten().collect()
+/// Places that are looked for at once.
+const PLACES: usize = 1 << 16;
+/// Stretches that are read before what was found is handed on, for each thread.
+const REGIONS: usize = 4;
+
+/// Reads the wanted records, and hands what is found to `each` in the same order. What is not found
+/// was counted before and is gone now, or could not be read.
+///
+/// # Errors
+/// That of `each`; [`AuditError`] when a temporary file cannot be read.
+pub(super) fn fetch(
+    look: &SecondLook<'_>,
+    mut wanted: Sorted<Wanted>,
+    mut each: impl FnMut(Candidate) -> Result<(), AuditError>,
+) -> Result<(), AuditError> {
+    let mut places = Vec::new();
+    loop {
+        let next = wanted.take_next()?;
+        places.extend(next.filter(|place| places.last() != Some(place)));
+        if places.len() < PLACES && next.is_some() {
+            continue;
+        }
+        for regions in regions(look, &places).chunks(rayon::current_num_threads() * REGIONS) {
+            let found: Vec<Vec<Candidate>> = regions
+                .par_iter()
+                .map_init(
+                    || (Decompressor::default(), Content::default()),
+                    |(decompressor, content), region| walk(look, region, decompressor, content),
+                )
+                .collect();
+            found.into_iter().flatten().try_for_each(&mut each)?;
+        }
+        if next.is_none() {
+            return Ok(());
+        }
+        places.clear();
+    }
 }
 
 fn regions<'w>(look: &SecondLook<'_>, wanted: &'w [Wanted]) -> Vec<Region<'w>> {

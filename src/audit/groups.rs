@@ -1,8 +1,11 @@
 //! From digests to what consumers count, and to the records that need a second look.
 
+use crate::candidates::spill::{Element, RunReader, Sorter};
 use crate::candidates::{Fingerprint, Row, RowStore};
+use crate::error::AuditError;
 use crate::facts::PartitionFacts;
 use crate::units::Offset;
+use std::io;
 
 /// What the grouping asks of a partition.
 #[derive(Debug)]
@@ -46,7 +49,7 @@ pub(super) struct Wanted {
     pub(super) identity: Fingerprint,
 }
 
-/// Records of other topics that are looked at for one key of a topic.
+/// Records of other topics that are looked at for one content of a key of a topic.
 const ELSEWHERE: usize = 16;
 
 impl Wanted {
@@ -55,51 +58,149 @@ impl Wanted {
     }
 }
 
-/// Counts keys by topic, and finds the records whose identity and content may be there twice.
+impl Element for Wanted {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.partition.to_le_bytes());
+        out.extend_from_slice(&self.offset.0.to_le_bytes());
+        out.extend_from_slice(&self.identity.0.to_le_bytes());
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        Ok(Self {
+            partition: u32::from_le_bytes(from.array()?),
+            offset: Offset(i64::from_le_bytes(from.array()?)),
+            identity: Fingerprint(u128::from_le_bytes(from.array()?)),
+        })
+    }
+}
+
+/// Counts keys by topic, and finds the records whose identity and content may be there twice: into
+/// `wanted`, some more than once.
+///
+/// # Errors
+/// [`AuditError`] when what does not fit into memory cannot be written or read.
 pub(super) fn group(
     rows: RowStore,
     partitions: &[PartitionView<'_>],
     topics: usize,
-) -> (Vec<KeyCounts>, Vec<Wanted>) {
-    let mut counts = vec![KeyCounts::default(); topics];
-    let mut wanted = Vec::new();
-    let view = |row: &Row| usize::try_from(row.partition).ok().and_then(|at| partitions.get(at));
-    let mut selectors = Vec::new();
-    rows.for_each_identity(|all| {
-        // Partitions are in the order of their topics, so each topic's rows stand together.
-        for rows in all.chunk_by(|a, b| view(a).map(|v| v.topic) == view(b).map(|v| v.topic)) {
-            let Some(first) = rows.first().and_then(view) else { continue };
-            let Some(counts) = counts.get_mut(first.topic) else { continue };
-            let committed =
-                rows.iter().filter(|row| view(row).is_some_and(|v| v.is_committed(row.offset))).count();
-            counts.uncommitted.add(rows.len());
-            counts.committed.add(committed);
-            if rows.len() == 1 {
-                continue;
+    wanted: &mut Sorter<Wanted>,
+) -> Result<Vec<KeyCounts>, AuditError> {
+    let mut grouping = Grouping {
+        partitions,
+        counts: vec![KeyCounts::default(); topics],
+        wanted,
+        at: None,
+        identity: Vec::new(),
+        content: Vec::new(),
+        elsewhere: Vec::new(),
+    };
+    rows.for_each(|row| grouping.add(row))?;
+    grouping.end_content()?;
+    grouping.end_identity();
+    Ok(grouping.counts)
+}
+
+/// Takes rows in the order of identity, content and place, and keeps no more of them than what one
+/// content needs.
+struct Grouping<'a> {
+    partitions: &'a [PartitionView<'a>],
+    counts: Vec<KeyCounts>,
+    wanted: &'a mut Sorter<Wanted>,
+    at: Option<(Fingerprint, u32)>,
+    /// The current identity in each topic that has it.
+    identity: Vec<OfTopic>,
+    /// The current content in each topic that has it: partitions are in the order of their topics,
+    /// so each topic's rows stand together.
+    content: Vec<Content>,
+    /// The first records with that content in each judged topic.
+    elsewhere: Vec<(usize, Wanted)>,
+}
+
+/// Records of one identity in one topic.
+struct OfTopic {
+    topic: usize,
+    records: usize,
+    committed: usize,
+    contents: usize,
+}
+
+/// Records of one content in one topic.
+struct Content {
+    topic: usize,
+    judged: bool,
+    first: Wanted,
+    records: usize,
+}
+
+impl Grouping<'_> {
+    fn add(&mut self, row: &Row) -> Result<(), AuditError> {
+        let Some(view) = usize::try_from(row.partition).ok().and_then(|at| self.partitions.get(at)) else {
+            return Ok(());
+        };
+        let (topic, judged) = (view.topic, view.judged);
+        let committed = usize::from(view.is_committed(row.offset));
+        let at = Some((row.identity, row.selector));
+        if self.at != at {
+            self.end_content()?;
+            if self.at.is_none_or(|(identity, _)| identity != row.identity) {
+                self.end_identity();
             }
-            selectors.clear();
-            selectors.extend(rows.iter().map(|row| row.selector));
-            selectors.sort_unstable();
-            let contents = selectors.chunk_by(|a, b| a == b).count();
-            counts.keys_with_updates += u64::from(contents > 1);
-            if !first.judged || contents == rows.len() {
-                continue;
-            }
-            let twice = |selector: u32| {
-                let at = selectors.partition_point(|other| *other < selector);
-                selectors.get(at + 1) == Some(&selector)
-            };
-            wanted.extend(rows.iter().filter(|row| twice(row.selector)).map(Wanted::at));
-            // Where else the event is: a pipeline may have read it there.
-            let elsewhere = all.iter().filter(|row| {
-                view(row).is_some_and(|v| v.judged && v.topic != first.topic) && twice(row.selector)
-            });
-            wanted.extend(elsewhere.take(ELSEWHERE).map(Wanted::at));
+            self.at = at;
         }
-    });
-    wanted.sort_unstable();
-    wanted.dedup();
-    (counts, wanted)
+        // An identity stands in few topics.
+        let known = self.identity.iter().position(|of| of.topic == topic);
+        let at = known.unwrap_or(self.identity.len());
+        if known.is_none() {
+            self.identity.push(OfTopic { topic, records: 0, committed: 0, contents: 0 });
+        }
+        let Some(of_topic) = self.identity.get_mut(at) else { return Ok(()) };
+        of_topic.records += 1;
+        of_topic.committed += committed;
+        let wanted = Wanted::at(row);
+        let Some(content) = self.content.last_mut().filter(|content| content.topic == topic) else {
+            of_topic.contents += 1;
+            self.content.push(Content { topic, first: wanted, judged, records: 1 });
+            if judged {
+                self.elsewhere.push((topic, wanted));
+            }
+            return Ok(());
+        };
+        content.records += 1;
+        if judged {
+            if content.records == 2 {
+                self.wanted.push(content.first)?;
+            }
+            self.wanted.push(wanted)?;
+            if content.records <= ELSEWHERE {
+                self.elsewhere.push((topic, wanted));
+            }
+        }
+        Ok(())
+    }
+
+    fn end_content(&mut self) -> Result<(), AuditError> {
+        if self.content.len() > 1 {
+            for twice in self.content.iter().filter(|content| content.judged && content.records > 1) {
+                // Where else the event is: a pipeline may have read it there.
+                let elsewhere = self.elsewhere.iter().filter(|(topic, _)| *topic != twice.topic);
+                for &(_, wanted) in elsewhere.take(ELSEWHERE) {
+                    self.wanted.push(wanted)?;
+                }
+            }
+        }
+        self.content.clear();
+        self.elsewhere.clear();
+        Ok(())
+    }
+
+    fn end_identity(&mut self) {
+        for of in self.identity.drain(..) {
+            let Some(counts) = self.counts.get_mut(of.topic) else { continue };
+            counts.uncommitted.add(of.records);
+            counts.committed.add(of.committed);
+            counts.keys_with_updates += u64::from(of.contents > 1);
+        }
+    }
 }
 
 impl Seen {

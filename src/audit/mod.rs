@@ -13,12 +13,14 @@ mod copies;
 mod groups;
 mod internal_topics;
 mod lanes;
+mod memory;
 mod pass;
 mod replicas;
 mod samples;
 mod strays;
 mod verify;
 
+use crate::candidates::spill::{Sorter, TempSpace};
 use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
 use crate::facts::{self, PartitionContext, Sessions};
@@ -31,9 +33,10 @@ use crate::plan::{ContentRules, KeyChoice, TopicPlan};
 use crate::relations::{self, Relations};
 use crate::report::model::{Invocation, Report};
 use crate::units::ProducerId;
-use groups::PartitionView;
+use groups::{PartitionView, Wanted};
 use internal_topics::InternalTopics;
 use lanes::RecordLane;
+pub use memory::Memory;
 use pass::{PartitionOutcome, Subject, SubjectSegment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -55,6 +58,8 @@ pub struct AuditOptions {
     pub leftovers: Leftovers,
     /// Threads that read and digest.
     pub threads: usize,
+    /// How much memory may be used, and what takes the rest.
+    pub memory: Memory,
     /// How many examples a list in the report carries.
     pub examples: Examples,
     /// `producer.id.expiration.ms`, where the user tells it.
@@ -97,10 +102,10 @@ impl Audit {
 /// Audits what `options` names.
 ///
 /// # Errors
-/// [`AuditError`] when the run cannot start: no such path, nothing that a broker wrote. What cannot
+/// [`AuditError`] when the run cannot start: no such path, nothing that a broker wrote; and when what does not fit into memory cannot be kept elsewhere. What cannot
 /// be read on the way is in the coverage of the report.
 pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
-    let threads = options.threads.max(1);
+    let threads = options.threads.clamp(1, options.memory.most_threads());
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
@@ -135,8 +140,9 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         })
         .collect();
     let digest_key = DigestKey::random();
-    let rows = RowStore::default();
-    let outcomes = pass::read_all(&subjects, options.mode, threads, digest_key, &rows);
+    let (space, shares) = (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares());
+    let mut rows = RowStore::new(shares.rows, space.clone());
+    let outcomes = pass::read_all(&subjects, options.mode, threads, digest_key, &mut rows)?;
 
     let contexts: Vec<&PartitionContext> = subjects.iter().map(|subject| &subject.context).collect();
     let facts: Vec<_> = contexts.iter().copied().zip(outcomes.iter().map(|outcome| &outcome.facts)).collect();
@@ -152,7 +158,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
             PartitionView { topic, judged: !plans[topic].internal, facts: &outcome.facts }
         })
         .collect();
-    let (key_counts, wanted) = groups::group(rows, &views, topics.all.len());
+    let mut wanted = Sorter::<Wanted>::new(shares.wanted, space.clone());
+    let key_counts = groups::group(rows, &views, topics.all.len(), &mut wanted)?;
     let look = copies::SecondLook {
         subjects: &subjects,
         outcomes: &outcomes,
@@ -161,11 +168,19 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         digest_key,
         session: &|id, epoch| sessions.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok()),
     };
-    let candidates = copies::fetch(&look, &wanted);
+    let mut candidates = Sorter::new(shares.candidates, space.clone());
+    copies::fetch(&look, wanted.finish()?, |candidate| candidates.push(candidate))?;
     let mut relations =
         assemble::relations_base(&inventory, &topics, &plans, &outcomes, &sessions, &led, &internal);
-    relations.groups = relations::group(&relations.partitions, candidates);
-    let strays = copies::fetch(&look, &strays::wanted(&subjects, &outcomes, &led, options.mode));
+    let mut candidates = candidates.finish()?;
+    let candidates = std::iter::from_fn(|| candidates.take_next().transpose());
+    relations.groups = relations::group(&relations.partitions, candidates)?;
+    let (mut wanted, mut strays) = (Sorter::<Wanted>::new(shares.wanted, space), Vec::new());
+    strays::wanted(&subjects, &outcomes, &led, options.mode, &mut wanted)?;
+    copies::fetch(&look, wanted.finish()?, |candidate| {
+        strays.push(candidate);
+        Ok(())
+    })?;
     relations.groups.extend(relations::group_across_topics(&relations.partitions, strays));
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));

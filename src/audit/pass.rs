@@ -7,7 +7,8 @@
 
 use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
 use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
-use crate::candidates::{DigestKey, RowSink, RowStore};
+use crate::candidates::{DigestKey, RowStore};
+use crate::error::AuditError;
 use crate::facts::{Ledger, PartitionContext, PartitionFacts, Readable, ReadableRecords};
 use crate::format::segment::TailExpectation;
 use crate::format::{ByteSource, Damage, DamageKind, SegmentItem, SegmentScanner, TimestampType};
@@ -92,13 +93,17 @@ pub(super) struct ChunkStart {
 }
 
 /// Reads all subjects; outcomes are in their order.
+///
+/// # Errors
+/// [`AuditError`] when rows do not fit into memory and cannot be written.
 pub(super) fn read_all(
     subjects: &[Subject<'_>],
     mode: ReadMode,
     threads: usize,
     digest_key: DigestKey,
-    rows: &RowStore,
-) -> Vec<PartitionOutcome> {
+    rows: &mut RowStore,
+) -> Result<Vec<PartitionOutcome>, AuditError> {
+    rows.expect_input(subjects.iter().flat_map(|subject| &subject.segments).map(|segment| segment.len).sum());
     let shared = Shared {
         reader: Mutex::new(ChunkReader::new(tasks(subjects), mode)),
         fold: Mutex::new(Fold::new(subjects, mode, digest_key, rows)),
@@ -154,10 +159,14 @@ fn work(shared: &Shared<'_>, subjects: &[Subject<'_>], digest_key: DigestKey) {
         let piece = take_apart(chunk, subjects, &mut lanes);
         let mut fold = lock(&shared.fold);
         fold.add(piece);
-        let done = fold.next;
+        // After an error nothing is folded any more, and nobody waits for it.
+        let done = if fold.failed.is_some() { u64::MAX } else { fold.next };
         drop(fold);
         *lock(&shared.progress) = done;
         shared.moved.notify_all();
+        if done == u64::MAX {
+            return;
+        }
     }
 }
 
@@ -226,7 +235,9 @@ struct Fold<'s> {
     subjects: &'s [Subject<'s>],
     mode: ReadMode,
     lanes: Lanes,
-    sink: RowSink<'s>,
+    rows: &'s mut RowStore,
+    /// Rows could not be kept: the run ends.
+    failed: Option<AuditError>,
     /// Pieces whose turn has not come.
     waiting: BTreeMap<u64, Piece>,
     /// The number of the next piece.
@@ -250,12 +261,18 @@ struct Current {
 }
 
 impl<'s> Fold<'s> {
-    fn new(subjects: &'s [Subject<'s>], mode: ReadMode, digest_key: DigestKey, rows: &'s RowStore) -> Self {
+    fn new(
+        subjects: &'s [Subject<'s>],
+        mode: ReadMode,
+        digest_key: DigestKey,
+        rows: &'s mut RowStore,
+    ) -> Self {
         Self {
             subjects,
             mode,
             lanes: Lanes::new(digest_key),
-            sink: rows.sink(),
+            rows,
+            failed: None,
             waiting: BTreeMap::new(),
             next: 0,
             held: None,
@@ -265,6 +282,9 @@ impl<'s> Fold<'s> {
     }
 
     fn add(&mut self, piece: Piece) {
+        if self.failed.is_some() {
+            return;
+        }
         self.waiting.insert(piece.number, piece);
         while let Some(piece) = self.waiting.remove(&self.next) {
             self.next += 1;
@@ -272,10 +292,10 @@ impl<'s> Fold<'s> {
         }
     }
 
-    fn finish(mut self) -> Vec<PartitionOutcome> {
+    fn finish(mut self) -> Result<Vec<PartitionOutcome>, AuditError> {
         self.release();
         self.close();
-        self.done
+        self.failed.map_or(Ok(self.done), Err)
     }
 
     fn fold(&mut self, piece: Piece) {
@@ -340,22 +360,40 @@ impl<'s> Fold<'s> {
     fn commit(&mut self, segment: usize, piece: Piece) {
         let Some(current) = &mut self.current else { return };
         current.outcome.bytes_read += piece.bytes;
-        current.take(segment, piece.gathered, &mut self.sink);
+        self.rows.count_input(piece.bytes);
+        if let Err(error) = current.take(segment, piece.gathered, self.rows) {
+            self.failed.get_or_insert(error);
+        }
     }
 
     /// Scans the rest of a segment from `position` in one go.
     fn scan(&mut self, at: usize, position: u64, unreadable: Option<io::Error>) {
-        let Some(current) = &mut self.current else { return };
+        if let Err(error) = self.try_scan(at, position, unreadable) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn try_scan(
+        &mut self,
+        at: usize,
+        position: u64,
+        unreadable: Option<io::Error>,
+    ) -> Result<(), AuditError> {
+        let Some(current) = &mut self.current else { return Ok(()) };
         current.scanned = Some(at);
         let subjects = self.subjects;
-        let Some(subject) = subjects.get(current.partition) else { return };
-        let Some(segment) = subject.segments.get(at) else { return };
+        let Some(subject) = subjects.get(current.partition) else { return Ok(()) };
+        let Some(segment) = subject.segments.get(at) else { return Ok(()) };
         if let Some(error) = unreadable {
-            return current.unreadable(at, segment, position, &error);
+            current.unreadable(at, segment, position, &error);
+            return Ok(());
         }
         let source = match input::open_segment(&segment.path, self.mode, segment.len) {
             Ok(source) => source,
-            Err(error) => return current.unreadable(at, segment, position, &error),
+            Err(error) => {
+                current.unreadable(at, segment, position, &error);
+                return Ok(());
+            }
         };
         let next_offset = current.next_offset.filter(|_| position > 0);
         let mut scanner = segment.scanner(source, FilePosition(position), next_offset);
@@ -364,14 +402,16 @@ impl<'s> Fold<'s> {
             let reached = scanner.position().0;
             match scanner.next_item() {
                 Ok(Some(SegmentItem::Batch(batch))) => {
-                    current.outcome.bytes_read += u64::try_from(batch.bytes.len()).unwrap_or(0);
+                    let bytes = u64::try_from(batch.bytes.len()).unwrap_or(0);
+                    current.outcome.bytes_read += bytes;
+                    self.rows.count_input(bytes);
                     self.lanes.take(&batch, at, &subject.lane, &mut gathered);
                     if gathered.facts.len() >= GATHER {
-                        current.take(at, std::mem::take(&mut gathered), &mut self.sink);
+                        current.take(at, std::mem::take(&mut gathered), self.rows)?;
                     }
                 }
                 Ok(Some(SegmentItem::Suspect(suspect))) => {
-                    current.take(at, std::mem::take(&mut gathered), &mut self.sink);
+                    current.take(at, std::mem::take(&mut gathered), self.rows)?;
                     let damage = suspect.damage.clone();
                     if let Some(batch) = suspect.in_line() {
                         current.outcome.bytes_read += damage.length;
@@ -384,23 +424,24 @@ impl<'s> Fold<'s> {
                     current.outcome.damage.push((at, damage));
                 }
                 Ok(Some(SegmentItem::Damage(damage))) => {
-                    current.take(at, std::mem::take(&mut gathered), &mut self.sink);
+                    current.take(at, std::mem::take(&mut gathered), self.rows)?;
                     current.ledger.damage(at, &damage);
                     current.outcome.damage.push((at, damage));
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    current.take(at, std::mem::take(&mut gathered), &mut self.sink);
-                    return current.unreadable(at, segment, reached, &error);
+                    current.take(at, std::mem::take(&mut gathered), self.rows)?;
+                    current.unreadable(at, segment, reached, &error);
+                    return Ok(());
                 }
             }
         }
-        current.take(at, gathered, &mut self.sink);
+        current.take(at, gathered, self.rows)
     }
 }
 
 impl Current {
-    fn take(&mut self, segment: usize, gathered: Gathered, sink: &mut RowSink<'_>) {
+    fn take(&mut self, segment: usize, gathered: Gathered, rows: &mut RowStore) -> Result<(), AuditError> {
         if let Some(first) = gathered.facts.first() {
             let (position, base_offset) = (first.position, first.header.base_offset);
             self.outcome.starts.push(ChunkStart { segment, position, base_offset });
@@ -417,12 +458,13 @@ impl Current {
             }
         }
         for row in gathered.rows {
-            sink.push(row);
+            rows.push(row)?;
         }
         self.outcome.counts.add(gathered.counts);
         for damage in gathered.damage {
             self.outcome.damage.push((segment, damage));
         }
+        Ok(())
     }
 
     /// The rest of a segment cannot be read: removed, cut, or not ours to read.

@@ -7,6 +7,8 @@
 use super::groups::Wanted;
 use super::pass::{PartitionOutcome, Subject};
 use crate::candidates::Fingerprint;
+use crate::candidates::spill::Sorter;
+use crate::error::AuditError;
 use crate::finding::GapReason;
 use crate::format::{BatchHeader, SegmentItem};
 use crate::input::{self, ReadMode};
@@ -21,13 +23,17 @@ const MAX_RECORDS: i32 = 10_000;
 /// What the broker is shown of a batch.
 type Writer = (ProducerId, Option<ProducerEpoch>, Sequence);
 
-/// The records of batches that may be misplaced, and of their twins; in order of place.
+/// The records of batches that may be misplaced, and of their twins: into `wanted`.
+///
+/// # Errors
+/// [`AuditError`] when what does not fit into memory cannot be written.
 pub(super) fn wanted(
     subjects: &[Subject<'_>],
     outcomes: &[PartitionOutcome],
     led: &[usize],
     mode: ReadMode,
-) -> Vec<Wanted> {
+    wanted: &mut Sorter<Wanted>,
+) -> Result<(), AuditError> {
     let strays = strays(subjects, outcomes, led);
     let mut targets: BTreeMap<usize, BTreeSet<Writer>> = BTreeMap::new();
     for &(partition, writer) in &strays {
@@ -42,14 +48,12 @@ pub(super) fn wanted(
             targets.entry(partition).or_default().insert(writer);
         }
     }
-    let mut wanted = Vec::new();
     for (partition, writers) in targets {
         if let Some(subject) = subjects.get(partition) {
-            find(subject, partition, &writers, mode, &mut wanted);
+            find(subject, partition, &writers, mode, wanted)?;
         }
     }
-    wanted.sort_unstable();
-    wanted
+    Ok(())
 }
 
 /// Batches that the ledger could not put in their producer's line, and for which no innocent reason
@@ -106,8 +110,8 @@ fn find(
     partition: usize,
     writers: &BTreeSet<Writer>,
     mode: ReadMode,
-    wanted: &mut Vec<Wanted>,
-) {
+    wanted: &mut Sorter<Wanted>,
+) -> Result<(), AuditError> {
     for segment in &subject.segments {
         let Ok(source) = input::open_segment(&segment.path, mode, segment.len) else { continue };
         let mut scanner = segment.scanner(source, FilePosition(0), None);
@@ -117,14 +121,14 @@ fn find(
             {
                 let partition = u32::try_from(partition).unwrap_or(u32::MAX);
                 let records = batch.header.last_offset_delta.min(MAX_RECORDS);
-                wanted.extend((0..=records).map(|delta| Wanted {
-                    partition,
-                    offset: Offset(batch.header.base_offset.0.saturating_add(i64::from(delta))),
-                    identity: Fingerprint(0),
-                }));
+                for delta in 0..=i64::from(records) {
+                    let offset = Offset(batch.header.base_offset.0.saturating_add(delta));
+                    wanted.push(Wanted { partition, offset, identity: Fingerprint(0) })?;
+                }
             }
         }
     }
+    Ok(())
 }
 
 fn is_by(header: &BatchHeader, writers: &BTreeSet<Writer>) -> bool {

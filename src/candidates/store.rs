@@ -1,133 +1,351 @@
 //! All digests of a run, in shards by their first bits, and each identity's rows together at the
 //! end.
 //!
-//! Workers fill a [`RowSink`] of their own and hand over full blocks; a shard is sorted when its
-//! turn comes, so that at no time more than the rows themselves and one shard are in memory.
+//! Rows stand in blocks of a few slabs of memory. When the slabs are full, the rows of each shard go
+//! to the shard's own temporary file and the blocks are used again. At the end one shard after the
+//! other is sorted in memory, or in runs when even a single shard is too large: an identity with ten
+//! million rows takes no more memory than one with two.
 
 use super::digest::Fingerprint;
+use super::spill::{Element, RunReader, RunWriter, Sorter, TempSpace};
+use crate::error::AuditError;
 use crate::units::Offset;
 use rayon::slice::ParallelSliceMut;
-use std::sync::Mutex;
+use std::io;
 
 /// One record: its identity, a sieve for its content, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
     /// Its identity.
     pub identity: Fingerprint,
-    /// Which partition directory of the run.
-    pub partition: u32,
     /// Bits that equal contents share.
     pub selector: u32,
+    /// Which partition directory of the run.
+    pub partition: u32,
     /// Its offset.
     pub offset: Offset,
+}
+
+impl Row {
+    const NONE: Self = Self { identity: Fingerprint(0), selector: 0, partition: 0, offset: Offset(0) };
+}
+
+impl Element for Row {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.identity.0.to_le_bytes());
+        out.extend_from_slice(&self.selector.to_le_bytes());
+        out.extend_from_slice(&self.partition.to_le_bytes());
+        out.extend_from_slice(&self.offset.0.to_le_bytes());
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        Ok(Self {
+            identity: Fingerprint(u128::from_le_bytes(from.array()?)),
+            selector: u32::from_le_bytes(from.array()?),
+            partition: u32::from_le_bytes(from.array()?),
+            offset: Offset(i64::from_le_bytes(from.array()?)),
+        })
+    }
 }
 
 const SHARD_BITS: u32 = 6;
 const SHARDS: usize = 1 << SHARD_BITS;
 /// Rows in a block: small enough that half-full blocks of all shards do not count.
 const BLOCK: usize = 1024;
+/// Rows in a slab. An allocation of more than 32 MiB is always mapped by itself, so that the system
+/// has it back as soon as it is dropped.
+const SLAB: usize = (33 << 20) / size_of::<Row>() / BLOCK * BLOCK;
+
+/// How much memory rows may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLimits {
+    /// Bytes for all rows while they are collected.
+    pub collected: usize,
+    /// Bytes for the rows of one shard while it is sorted.
+    pub sorted: usize,
+}
 
 /// The rows of a run.
 #[derive(Debug)]
 pub struct RowStore {
-    shards: Vec<Mutex<Vec<Box<[Row]>>>>,
+    limits: RowLimits,
+    space: TempSpace,
+    /// Rows in a block.
+    block: usize,
+    slabs: Vec<Vec<Row>>,
+    /// Blocks that belong to a shard, of all slabs.
+    used: usize,
+    shards: Vec<Shard>,
+    rows: u64,
+    input: Input,
+    has_spilled: bool,
 }
 
-/// One worker's rows that are not in a full block yet.
-#[derive(Debug)]
-pub struct RowSink<'s> {
-    store: &'s RowStore,
-    open: Vec<Vec<Row>>,
+/// How far the collecting is: tells, when memory is full, how much more may come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Input {
+    all: u64,
+    read: u64,
 }
 
-impl Default for RowStore {
-    fn default() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
-    }
+#[derive(Debug, Default)]
+struct Shard {
+    /// The first row of each of its blocks: slab, index.
+    blocks: Vec<(usize, usize)>,
+    /// Rows in its last block.
+    last: usize,
+    file: Option<RunWriter>,
+    spilled: usize,
 }
 
 impl RowStore {
-    /// A place for one worker's rows; what it holds is stored when it is dropped.
+    /// An empty store that puts into `space` what does not fit.
     #[must_use]
-    pub fn sink(&self) -> RowSink<'_> {
-        RowSink { store: self, open: (0..SHARDS).map(|_| Vec::new()).collect() }
-    }
-
-    /// Hands the rows of each identity to `each`, those in order of partition and offset.
-    pub fn for_each_identity(self, mut each: impl FnMut(&[Row])) {
-        for shard in self.shards {
-            let blocks = shard.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let mut rows = Vec::with_capacity(blocks.iter().map(|block| block.len()).sum());
-            for block in blocks {
-                rows.extend_from_slice(&block);
-            }
-            rows.par_sort_unstable_by_key(|row| (row.identity, row.partition, row.offset));
-            rows.chunk_by(|a, b| a.identity == b.identity).for_each(&mut each);
+    pub fn new(limits: RowLimits, space: TempSpace) -> Self {
+        let fair = limits.collected / size_of::<Row>() / SHARDS / 4;
+        Self {
+            limits,
+            space,
+            block: fair.clamp(1, BLOCK),
+            slabs: Vec::new(),
+            used: 0,
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            rows: 0,
+            input: Input::default(),
+            has_spilled: false,
         }
     }
-}
 
-impl RowSink<'_> {
+    /// Bytes of input that are going to be read.
+    pub fn expect_input(&mut self, bytes: u64) {
+        self.input.all = bytes;
+    }
+
+    /// Bytes of input that were read since.
+    pub fn count_input(&mut self, bytes: u64) {
+        self.input.read = self.input.read.saturating_add(bytes);
+    }
+
     /// Adds a row.
-    pub fn push(&mut self, row: Row) {
-        let shard = usize::try_from(row.identity.0 >> (128 - SHARD_BITS)).unwrap_or(0);
-        let Some(open) = self.open.get_mut(shard) else { return };
-        if open.capacity() == 0 {
-            open.reserve_exact(BLOCK);
-        }
-        open.push(row);
-        if open.len() == BLOCK {
-            let block = std::mem::take(open);
-            self.store.add(shard, block.into_boxed_slice());
-        }
-    }
-}
-
-impl Drop for RowSink<'_> {
-    fn drop(&mut self) {
-        for (shard, open) in std::mem::take(&mut self.open).into_iter().enumerate() {
-            if !open.is_empty() {
-                self.store.add(shard, open.into_boxed_slice());
+    ///
+    /// # Errors
+    /// [`AuditError`] when memory is full and the rows cannot be written.
+    pub fn push(&mut self, row: Row) -> Result<(), AuditError> {
+        let at = usize::try_from(row.identity.0 >> (128 - SHARD_BITS)).unwrap_or(0);
+        if self.shards.get(at).is_none_or(|shard| shard.blocks.is_empty() || shard.last == self.block) {
+            let block = self.next_block()?;
+            if let Some(shard) = self.shards.get_mut(at) {
+                shard.blocks.push(block);
+                shard.last = 0;
             }
         }
+        if let Some(shard) = self.shards.get_mut(at)
+            && let Some(&(slab, first)) = shard.blocks.last()
+            && let Some(place) = self.slabs.get_mut(slab).and_then(|rows| rows.get_mut(first + shard.last))
+        {
+            *place = row;
+            shard.last += 1;
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// Hands the rows to `each`, ordered by identity, selector and place.
+    ///
+    /// # Errors
+    /// That of `each`; [`AuditError`] when a temporary file cannot be written or read.
+    pub fn for_each(
+        mut self,
+        mut each: impl FnMut(&Row) -> Result<(), AuditError>,
+    ) -> Result<(), AuditError> {
+        if self.has_spilled {
+            self.spill()?;
+            self.slabs = Vec::new();
+        }
+        let mut rows = Vec::new();
+        for mut shard in std::mem::take(&mut self.shards) {
+            let mut spilled = None;
+            if let Some(mut file) = shard.file.take() {
+                let end = file.end().map_err(|source| self.space.failed(source))?;
+                spilled = Some(RunReader::new(file.into_file(), 0, end, 256 << 10));
+            }
+            if shard.spilled.saturating_mul(size_of::<Row>()) > self.limits.sorted {
+                let mut sorter = Sorter::new(self.limits.sorted, self.space.clone());
+                while let Some(row) = next_of(&mut spilled, &self.space)? {
+                    sorter.push(row)?;
+                }
+                drop(spilled);
+                let mut in_order = sorter.finish()?;
+                while let Some(row) = in_order.take_next()? {
+                    each(&row)?;
+                }
+                continue;
+            }
+            rows.clear();
+            rows.reserve_exact(shard.spilled.saturating_add(shard.held(self.block)));
+            while let Some(row) = next_of(&mut spilled, &self.space)? {
+                rows.push(row);
+            }
+            for block in shard.blocks(&self.slabs, self.block) {
+                rows.extend_from_slice(block);
+            }
+            rows.par_sort_unstable();
+            rows.iter().try_for_each(&mut each)?;
+        }
+        Ok(())
+    }
+
+    /// The first row of a block that no shard has.
+    fn next_block(&mut self) -> Result<(usize, usize), AuditError> {
+        let most = (self.limits.collected / size_of::<Row>() / self.block).max(1);
+        if self.used >= most {
+            self.check_space()?;
+            self.spill()?;
+        }
+        let in_slab = SLAB / self.block;
+        let (slab, first) = (self.used / in_slab, self.used % in_slab * self.block);
+        if self.slabs.len() <= slab {
+            // Memory is only taken as the blocks are used.
+            self.slabs.push(Vec::with_capacity(in_slab.min(most) * self.block));
+        }
+        if let Some(rows) = self.slabs.get_mut(slab)
+            && rows.len() < first + self.block
+        {
+            rows.resize(first + self.block, Row::NONE);
+        }
+        self.used += 1;
+        Ok((slab, first))
+    }
+
+    /// Before the first row is written: is there room for all that is going to be?
+    fn check_space(&self) -> Result<(), AuditError> {
+        let size = u64::try_from(size_of::<Row>()).unwrap_or(u64::MAX);
+        let now = self.rows.saturating_mul(size);
+        if self.has_spilled {
+            return self.space.require(u64::try_from(self.limits.collected).unwrap_or(u64::MAX));
+        }
+        let all = u128::from(now) * u128::from(self.input.all.max(1)) / u128::from(self.input.read.max(1));
+        self.space.require(u64::try_from(all).unwrap_or(u64::MAX).max(now))
+    }
+
+    /// Writes all rows and frees all blocks.
+    fn spill(&mut self) -> Result<(), AuditError> {
+        for shard in &mut self.shards {
+            let held = shard.held(self.block);
+            if held == 0 {
+                continue;
+            }
+            let mut file = match shard.file.take() {
+                Some(file) => file,
+                None => RunWriter::new(&self.space)?,
+            };
+            let written = shard
+                .blocks(&self.slabs, self.block)
+                .flatten()
+                .try_for_each(|row| file.put(row))
+                .and_then(|()| file.end());
+            written.map_err(|source| self.space.failed(source))?;
+            *shard =
+                Shard { file: Some(file), spilled: shard.spilled.saturating_add(held), ..Shard::default() };
+        }
+        self.used = 0;
+        self.has_spilled = true;
+        Ok(())
     }
 }
 
-impl RowStore {
-    fn add(&self, shard: usize, block: Box<[Row]>) {
-        if let Some(blocks) = self.shards.get(shard) {
-            blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(block);
-        }
+impl Shard {
+    /// Rows in memory.
+    fn held(&self, block: usize) -> usize {
+        self.blocks.len().saturating_sub(1) * block + self.last
     }
+
+    /// The rows in memory.
+    fn blocks<'r>(&'r self, slabs: &'r [Vec<Row>], block: usize) -> impl Iterator<Item = &'r [Row]> {
+        let full = self.blocks.len().saturating_sub(1);
+        self.blocks.iter().enumerate().filter_map(move |(at, &(slab, first))| {
+            let rows = if at == full { self.last } else { block };
+            slabs.get(slab)?.get(first..first + rows)
+        })
+    }
+}
+
+fn next_of(from: &mut Option<RunReader>, space: &TempSpace) -> Result<Option<Row>, AuditError> {
+    let row = from.as_mut().map_or(Ok(None), RunReader::next);
+    row.map_err(|source| space.failed(source))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn sorted(rows: &[Row], limits: RowLimits) -> Vec<Row> {
+        let mut store = RowStore::new(limits, TempSpace::new(std::env::temp_dir()));
+        for &row in rows {
+            store.push(row).unwrap();
+        }
+        let mut found = Vec::new();
+        store
+            .for_each(|row| {
+                found.push(*row);
+                Ok(())
+            })
+            .unwrap();
+        found
+    }
+
+    fn row(identity: u128, selector: u32, partition: u32, offset: i64) -> Row {
+        Row { identity: Fingerprint(identity), selector, partition, offset: Offset(offset) }
+    }
+
+    const AMPLE: RowLimits = RowLimits { collected: 1 << 30, sorted: 1 << 30 };
 
     #[test]
-    fn the_rows_of_an_identity_come_together_in_the_order_of_their_places() {
-        let store = RowStore::default();
-        let row = |identity: u128, partition, offset| Row {
-            identity: Fingerprint(identity << 90 | identity),
-            partition,
-            selector: 0,
-            offset: Offset(offset),
-        };
-        {
-            let (mut one, mut other) = (store.sink(), store.sink());
-            for offset in (0..5000).rev() {
-                one.push(row(offset % 70, 1, i64::try_from(offset).unwrap()));
-            }
-            other.push(row(3, 0, 9));
+    fn rows_come_in_order_whatever_the_blocks() {
+        let mut rows: Vec<Row> =
+            (0..200_000).map(|n| row(u128::from(n % 70) << 90 | 7, n % 3, n % 2, i64::from(n))).collect();
+        let found = sorted(&rows, AMPLE);
+        rows.sort_unstable();
+        assert!(found == rows);
+    }
+
+    #[test]
+    fn one_identity_that_does_not_fit_into_memory_is_sorted_in_runs() {
+        let mut rows: Vec<Row> =
+            (0..50_000).map(|n| row(9, n % 5, 0, i64::from(n * 7919 % 50_000))).collect();
+        let found = sorted(&rows, RowLimits { collected: 64 << 10, sorted: 64 << 10 });
+        rows.sort_unstable();
+        assert!(found == rows);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_an_error_and_no_shorter_report() {
+        let limits = RowLimits { collected: 0, sorted: 0 };
+        let mut store = RowStore::new(limits, TempSpace::new("/no/such/directory".into()));
+        store.push(row(1, 0, 0, 0)).unwrap();
+        let error = (1..100).find_map(|n| store.push(row(1, 0, 0, n)).err()).unwrap();
+        assert!(error.to_string().contains("/no/such/directory"), "{error}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn the_rows_are_the_same_with_any_memory(
+            identities in proptest::collection::vec((0_u128..40, 0_u32..3, 0_u32..3), 0..3000),
+            collected in 0_usize..40_000,
+            sorted_in in 0_usize..40_000,
+        ) {
+            let mut rows: Vec<Row> = (0..)
+                .zip(&identities)
+                .map(|(offset, &(identity, selector, partition))| {
+                    // Half of them in one shard.
+                    row(if identity < 20 { identity } else { identity << 121 }, selector, partition, offset)
+                })
+                .collect();
+            let found = sorted(&rows, RowLimits { collected, sorted: sorted_in });
+            rows.sort_unstable();
+            prop_assert_eq!(found, rows);
         }
-        let (mut groups, mut total) = (0, 0);
-        store.for_each_identity(|rows| {
-            groups += 1;
-            total += rows.len();
-            assert!(rows.is_sorted_by_key(|row| (row.partition, row.offset)));
-            assert!(rows.iter().all(|row| row.identity == rows[0].identity));
-        });
-        assert_eq!((groups, total), (70, 5001));
     }
 }

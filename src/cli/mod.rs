@@ -7,6 +7,7 @@ mod dump;
 mod explain;
 mod scan;
 mod schema;
+mod size;
 mod terminal;
 
 use crate::error::AuditError;

@@ -1,6 +1,6 @@
 //! `scan`: the audit.
 
-use crate::audit::{self, AuditOptions, Records};
+use crate::audit::{self, AuditOptions, Memory, Records};
 use crate::error::AuditError;
 use crate::finding::{Finding, Severity, rfc3339};
 use crate::input::{Leftovers, ReadMode};
@@ -75,6 +75,14 @@ pub struct ScanArguments {
     /// Threads; by default as many as there are processors
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Memory that may be used, such as 512MiB or 2GB; what does not fit goes to temporary files.
+    /// By default a quarter of the machine's, at most 2 GiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
+    max_memory: Option<u64>,
+    /// Where temporary files go: they have no names and are gone when the program ends. By default
+    /// TMPDIR, or /var/tmp
+    #[arg(long, value_name = "DIR")]
+    temp_dir: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -135,6 +143,14 @@ fn parse_time(text: &str) -> Result<i64, String> {
     })
 }
 
+/// A size that is enough for an audit.
+fn parse_memory(text: &str) -> Result<u64, String> {
+    match super::size::parse(text)? {
+        bytes if bytes < Memory::LEAST => Err(format!("an audit needs {} MiB at least", Memory::LEAST >> 20)),
+        bytes => Ok(bytes),
+    }
+}
+
 pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
     let options = options(arguments)?;
     let sink = report::sink::Sink::beside(&arguments.paths);
@@ -142,6 +158,9 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
         if arguments.force { report::sink::Existing::Replace } else { report::sink::Existing::Keep };
     for path in arguments.output.iter().chain(&arguments.list) {
         sink.check(path, existing)?;
+    }
+    if let Some(directory) = &arguments.temp_dir {
+        sink.check_directory(directory)?;
     }
     let mut audit = audit::run(&options)?;
     audit.report.verdict = report::verdict::of(&audit.report, arguments.fail_on.severity());
@@ -194,6 +213,9 @@ fn options(arguments: &ScanArguments) -> Result<AuditOptions, AuditError> {
         KeyChoice::Auto => "auto".to_owned(),
         KeyChoice::User(spec) => spec.to_string(),
     };
+    let mut memory = Memory::default();
+    memory.limit = arguments.max_memory.unwrap_or(memory.limit);
+    memory.temp_dir = arguments.temp_dir.clone().unwrap_or(memory.temp_dir);
     Ok(AuditOptions {
         paths: arguments.paths.clone(),
         key: arguments.key.0.clone(),
@@ -202,6 +224,7 @@ fn options(arguments: &ScanArguments) -> Result<AuditOptions, AuditError> {
         mode: if arguments.offline { ReadMode::Mapped } else { ReadMode::Positioned },
         leftovers: if arguments.include_leftovers { Leftovers::List } else { Leftovers::SetAside },
         threads: arguments.threads.unwrap_or(available),
+        memory,
         examples: if arguments.max_groups == 0 {
             Examples::All
         } else {

@@ -1,45 +1,50 @@
 //! From candidate records to groups of equal copies, each with its predecessor.
 
-use super::{KeyGroup, PartitionNote, RelatedCopy, StoredCopy, level};
-use crate::candidates::Fingerprint;
+use super::{Candidate, KeyGroup, PartitionNote, RelatedCopy, StoredCopy, level};
 use crate::finding::{BusinessKey, Visibility};
 use std::collections::BTreeMap;
 
-/// A record whose identity and content may be stored more than once.
-#[derive(Clone, Debug)]
-pub struct Candidate {
-    /// Digest of its identity.
-    pub identity: Fingerprint,
-    /// Digest of its content, volatile fields masked.
-    pub content: Fingerprint,
-    /// Digest of its content as it is.
-    pub exact_content: Fingerprint,
-    /// Digest of the decompressed records of its batch, with the base time.
-    pub record_set: Fingerprint,
-    /// Whether its value is null.
-    pub is_tombstone: bool,
-    /// Its identity, in the form that the report may show.
-    pub business_key: BusinessKey,
-    /// The record.
-    pub copy: StoredCopy,
+/// Groups candidates of each topic by identity and content; what is stored once is left out. They
+/// come in their order and are taken one by one, so that no more than the copies of one content are
+/// held beside the groups. The groups are in the order of their first surplus copies. Partitions
+/// stand in the order of their topics.
+///
+/// # Errors
+/// That of the candidates.
+pub fn group<E>(
+    partitions: &[PartitionNote],
+    candidates: impl Iterator<Item = Result<Candidate, E>>,
+) -> Result<Vec<KeyGroup>, E> {
+    let (mut groups, mut equal) = (Vec::new(), Vec::<Candidate>::new());
+    for candidate in candidates {
+        let mut candidate = candidate?;
+        match equal.first() {
+            Some(first) if (first.identity, first.content) == (candidate.identity, candidate.content) => {
+                // The first one's key stands for all: keys may be long.
+                candidate.business_key = BusinessKey::Text { text: String::new() };
+            }
+            _ => {
+                group_equal(partitions, &equal, &mut groups);
+                equal.clear();
+            }
+        }
+        equal.push(candidate);
+    }
+    group_equal(partitions, &equal, &mut groups);
+    Ok(in_order(partitions, groups))
 }
 
-/// Groups candidates of each topic by identity and content; what is stored once is left out. The
-/// groups are in the order of their first surplus copies. Partitions stand in the order of their
-/// topics.
-#[must_use]
-pub fn group(partitions: &[PartitionNote], mut candidates: Vec<Candidate>) -> Vec<KeyGroup> {
-    candidates.sort_unstable_by_key(|one| (one.identity, one.content, one.copy.partition, one.copy.offset));
+/// One group for each topic that holds these candidates more than once. They have one identity and
+/// one content, and the first one has their key.
+fn group_equal(partitions: &[PartitionNote], equal: &[Candidate], groups: &mut Vec<KeyGroup>) {
     let topic = |one: &Candidate| place(partitions, &one.copy).0;
-    let mut groups = Vec::new();
-    for equal in candidates.chunk_by(|a, b| a.identity == b.identity && a.content == b.content) {
-        for of_topic in equal.chunk_by(|a, b| topic(a) == topic(b)).filter(|of_topic| of_topic.len() > 1) {
-            let mut group = relate(partitions, of_topic);
-            group.source = source(equal, of_topic, topic);
-            groups.push(group);
-        }
+    let Some(key) = equal.first().map(|first| first.business_key.clone()) else { return };
+    for of_topic in equal.chunk_by(|a, b| topic(a) == topic(b)).filter(|of_topic| of_topic.len() > 1) {
+        let mut group = relate(partitions, of_topic);
+        group.business_key = key.clone();
+        group.source = source(equal, of_topic, topic);
+        groups.push(group);
     }
-    in_order(partitions, groups)
 }
 
 /// Groups equal records of equal batches that one producer session wrote to different topics under

@@ -4,7 +4,7 @@
 //! that the broker recompressed is the same batch with another checksum, so the decompressed record
 //! area is compared, not the checksum.
 
-use super::build::Candidate;
+use super::Candidate;
 use crate::finding::Level;
 
 /// The level of two records that share an identity and, volatile fields aside, their content.

@@ -6,9 +6,11 @@
 //! in `judgement`, which sees no bytes.
 
 mod build;
+mod candidate;
 mod level;
 
-pub use build::{Candidate, group, group_across_topics};
+pub use build::{group, group_across_topics};
+pub use candidate::Candidate;
 pub use level::level;
 
 use crate::facts::GroupCommits;

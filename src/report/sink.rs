@@ -55,6 +55,22 @@ impl Sink {
         self.place(path, existing).map(|_| ()).map_err(|source| output_error(path, source))
     }
 
+    /// Checks a directory for temporary files: it is there, and not in what is audited.
+    pub fn check_directory(&self, path: &Path) -> Result<(), AuditError> {
+        self.outside(path).map_err(|source| AuditError::Temporary { directory: path.to_path_buf(), source })
+    }
+
+    fn outside(&self, path: &Path) -> io::Result<()> {
+        let directory = fs::canonicalize(path)?;
+        if !directory.is_dir() {
+            return Err(io::Error::other("it is no directory"));
+        }
+        match self.trees.iter().find(|tree| directory.starts_with(tree)) {
+            Some(tree) => Err(in_tree(tree)),
+            None => Ok(()),
+        }
+    }
+
     /// Writes a file, whole or not at all.
     pub fn write(
         &self,
@@ -102,9 +118,7 @@ impl Sink {
         let directory = fs::canonicalize(directory)?;
         let place = directory.join(name);
         if let Some(tree) = self.trees.iter().find(|tree| directory.starts_with(tree)) {
-            let message =
-                format!("it lies in {}, which is being audited; nothing is written there", tree.display());
-            return Err(io::Error::other(message));
+            return Err(in_tree(tree));
         }
         if self.files.contains(&place)
             || fs::canonicalize(&place).is_ok_and(|target| self.files.contains(&target))
@@ -134,6 +148,13 @@ pub fn print(
 
 fn output_error(path: &Path, source: io::Error) -> AuditError {
     AuditError::Output { path: path.to_path_buf(), source }
+}
+
+fn in_tree(tree: &Path) -> io::Error {
+    io::Error::other(format!(
+        "it lies in {}, which is being audited; nothing is written there",
+        tree.display()
+    ))
 }
 
 /// Says what to do about a name that is taken.
@@ -216,6 +237,18 @@ mod tests {
         assert!(Sink::beside(std::slice::from_ref(&partition)).check(&roundabout, Existing::Keep).is_err());
         assert_eq!(names(&partition), ["00000000000000000000.log"]);
         assert_eq!(fs::read(&log).unwrap(), b"log");
+    }
+
+    #[test]
+    fn temporary_files_stay_out_of_what_is_audited() {
+        let home = tempfile::tempdir().unwrap();
+        let partition = home.path().join("orders-0");
+        fs::create_dir(&partition).unwrap();
+        let sink = Sink::beside(std::slice::from_ref(&partition));
+        assert!(sink.check_directory(home.path()).is_ok());
+        let refused = sink.check_directory(&partition).unwrap_err().to_string();
+        assert!(refused.contains("being audited"), "{refused}");
+        assert!(sink.check_directory(&home.path().join("gone")).is_err());
     }
 
     #[cfg(unix)]

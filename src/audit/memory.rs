@@ -1,0 +1,100 @@
+//! How much memory a run may take, and how the stages share it.
+//!
+//! The bound is on anonymous memory of the whole process. What is not asked for here (headers of the
+//! pieces under way, producers, the report) gets what the shares leave.
+
+use crate::candidates::RowLimits;
+use crate::candidates::spill::TempSpace;
+use std::path::PathBuf;
+
+/// Nobody wants an audit to take more without being asked.
+const MOST: u64 = 2 << 30;
+/// Where the system does not tell how much memory it has.
+const UNTOLD: u64 = 512 << 20;
+/// A thread holds a piece of a log, what it became, and a few that wait for their turn.
+const OF_A_THREAD: u64 = 16 << 20;
+
+/// How much memory may be used, and where the rest goes.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// Bytes of anonymous memory of the process.
+    pub limit: u64,
+    /// Takes temporary files.
+    pub temp_dir: PathBuf,
+}
+
+impl Default for Memory {
+    /// A quarter of the machine's memory, or of what a container was given, at most 2 GiB.
+    fn default() -> Self {
+        let limit = machine().map_or(UNTOLD, |memory| memory / 4).clamp(Self::LEAST, MOST);
+        Self { limit, temp_dir: TempSpace::default_directory() }
+    }
+}
+
+impl Memory {
+    /// Less than this is not enough for one thread and the smallest log.
+    pub const LEAST: u64 = 32 << 20;
+
+    /// As many threads as half of the memory can feed.
+    pub(super) fn most_threads(&self) -> usize {
+        usize::try_from(self.limit / 2 / OF_A_THREAD).unwrap_or(usize::MAX).max(1)
+    }
+
+    pub(super) fn shares(&self) -> Shares {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        // While rows are collected there is nothing else but the pieces under way; while shards are
+        // sorted, the wanted places come together; then only those and the candidates are there.
+        Shares {
+            rows: RowLimits { collected: limit / 2, sorted: limit / 4 },
+            wanted: limit / 8,
+            candidates: limit / 4,
+        }
+    }
+}
+
+/// Bytes for each of the stages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shares {
+    pub(super) rows: RowLimits,
+    pub(super) wanted: usize,
+    pub(super) candidates: usize,
+}
+
+/// Bytes of memory that the machine has, or the container of the process where that is less.
+#[cfg(target_os = "linux")]
+fn machine() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let total: u64 = total.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let container = container.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(u64::MAX);
+    Some(total.saturating_mul(1024).min(container))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn machine() -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_a_part_of_what_there_is() {
+        let Memory { limit, .. } = Memory::default();
+        assert!((Memory::LEAST..=MOST).contains(&limit));
+        #[cfg(target_os = "linux")]
+        assert!(machine().unwrap() >= limit);
+    }
+
+    #[test]
+    fn what_is_held_together_fits_into_the_limit() {
+        let memory = Memory { limit: 256 << 20, temp_dir: PathBuf::new() };
+        let Shares { rows, wanted, candidates } = memory.shares();
+        assert!(rows.sorted + wanted <= 128 << 20);
+        assert!(rows.collected <= 128 << 20);
+        assert!(wanted + candidates <= 128 << 20);
+        assert_eq!(memory.most_threads(), 8);
+    }
+}

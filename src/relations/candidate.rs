@@ -1,0 +1,255 @@
+//! A record that may be a copy, and its form in a temporary file.
+
+use super::{BatchPlace, StoredCopy, TimeSource};
+use crate::candidates::Fingerprint;
+use crate::candidates::spill::{Element, RunReader};
+use crate::finding::{BusinessKey, Visibility};
+use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
+use std::cmp::Ordering;
+use std::io;
+
+/// A record whose identity and content may be stored more than once; in order of identity, content
+/// and place.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Digest of its identity.
+    pub identity: Fingerprint,
+    /// Digest of its content, volatile fields masked.
+    pub content: Fingerprint,
+    /// Digest of its content as it is.
+    pub exact_content: Fingerprint,
+    /// Digest of the decompressed records of its batch, with the base time.
+    pub record_set: Fingerprint,
+    /// Whether its value is null.
+    pub is_tombstone: bool,
+    /// Its identity, in the form that the report may show.
+    pub business_key: BusinessKey,
+    /// The record.
+    pub copy: StoredCopy,
+}
+
+impl Candidate {
+    fn order(&self) -> impl Ord {
+        let batch = &self.copy.batch;
+        (self.identity, self.content, self.copy.partition, self.copy.offset, batch.segment, batch.position)
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}
+
+impl Element for Candidate {
+    fn memory(&self) -> usize {
+        let key = match &self.business_key {
+            BusinessKey::Text { text: key }
+            | BusinessKey::Base64 { base64: key }
+            | BusinessKey::Digest { digest: key }
+            | BusinessKey::KeyedHash { keyed_hash: key } => key.capacity(),
+            BusinessKey::Parts { parts } => parts
+                .iter()
+                .map(|part| {
+                    let texts = [part.text.as_ref(), part.base64.as_ref(), part.keyed_hash.as_ref()];
+                    size_of_val(part)
+                        + texts.into_iter().flatten().chain([&part.key]).map(String::capacity).sum::<usize>()
+                })
+                .sum(),
+        };
+        // What the allocator adds to a text of its own.
+        size_of::<Self>() + key + 16
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        for digest in [self.identity, self.content, self.exact_content, self.record_set] {
+            out.extend_from_slice(&digest.0.to_le_bytes());
+        }
+        let (copy, batch) = (&self.copy, &self.copy.batch);
+        for number in [copy.partition, batch.segment, batch.records, batch.crc] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for number in [copy.offset.0, copy.producer_id.0, batch.base_offset.0, batch.last_offset.0] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(&batch.position.0.to_le_bytes());
+        for number in [
+            copy.timestamp,
+            copy.client_timestamp,
+            copy.producer_epoch.map(|epoch| i64::from(epoch.0)),
+            copy.sequence.map(|sequence| i64::from(sequence.get())),
+            copy.session.map(i64::from),
+            copy.partition_leader_epoch.map(|epoch| i64::from(epoch.0)),
+            copy.written_after,
+            batch.base_sequence.map(|sequence| i64::from(sequence.get())),
+        ] {
+            out.push(u8::from(number.is_some()));
+            out.extend_from_slice(&number.unwrap_or(0).to_le_bytes());
+        }
+        let place = |all: &[TimeSource]| all.iter().position(|one| *one == copy.timestamp_type);
+        let outcome = |all: &[Visibility]| all.iter().position(|one| *one == copy.visibility);
+        let flags = [batch.in_sequence, self.is_tombstone].map(|flag| Some(usize::from(flag)));
+        for small in [place(&TIME_SOURCES), outcome(&VISIBILITIES)].into_iter().chain(flags) {
+            out.push(small.and_then(|small| u8::try_from(small).ok()).unwrap_or(u8::MAX));
+        }
+        let (form, key) = match &self.business_key {
+            BusinessKey::Text { text } => (0_u8, text.as_bytes().to_vec()),
+            BusinessKey::Base64 { base64 } => (1, base64.as_bytes().to_vec()),
+            BusinessKey::Digest { digest } => (2, digest.as_bytes().to_vec()),
+            BusinessKey::KeyedHash { keyed_hash } => (3, keyed_hash.as_bytes().to_vec()),
+            BusinessKey::Parts { parts } => (4, serde_json::to_vec(parts).unwrap_or_default()),
+        };
+        out.push(form);
+        out.extend_from_slice(&u64::try_from(key.len()).unwrap_or(0).to_le_bytes());
+        out.extend_from_slice(&key);
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let mut digest = || Ok::<_, io::Error>(Fingerprint(u128::from_le_bytes(from.array()?)));
+        let (identity, content, exact_content, record_set) = (digest()?, digest()?, digest()?, digest()?);
+        let mut number = || Ok::<_, io::Error>(u32::from_le_bytes(from.array()?));
+        let (partition, segment, records, crc) = (number()?, number()?, number()?, number()?);
+        let mut number = || Ok::<_, io::Error>(i64::from_le_bytes(from.array()?));
+        let (offset, producer_id, base_offset, last_offset) = (number()?, number()?, number()?, number()?);
+        let position = FilePosition(u64::from_le_bytes(from.array()?));
+        let mut maybe = || {
+            let [is_there] = from.array()?;
+            let number = i64::from_le_bytes(from.array()?);
+            Ok::<_, io::Error>((is_there == 1).then_some(number))
+        };
+        let (timestamp, client_timestamp, producer_epoch, sequence) =
+            (maybe()?, maybe()?, maybe()?, maybe()?);
+        let (session, leader_epoch, written_after, base_sequence) = (maybe()?, maybe()?, maybe()?, maybe()?);
+        let [time_source, visibility, in_sequence, is_tombstone, form] = from.array()?;
+        let length = usize::try_from(u64::from_le_bytes(from.array()?)).map_err(io::Error::other)?;
+        let key = from.bytes(length)?;
+        let text = || String::from_utf8(key.to_vec()).map_err(io::Error::other);
+        let business_key = match form {
+            0 => BusinessKey::Text { text: text()? },
+            1 => BusinessKey::Base64 { base64: text()? },
+            2 => BusinessKey::Digest { digest: text()? },
+            3 => BusinessKey::KeyedHash { keyed_hash: text()? },
+            _ => BusinessKey::Parts { parts: serde_json::from_slice(key).map_err(io::Error::other)? },
+        };
+        let int = |number: Option<i64>| number.and_then(|number| i32::try_from(number).ok());
+        let copy = StoredCopy {
+            partition,
+            offset: Offset(offset),
+            timestamp,
+            client_timestamp,
+            timestamp_type: one_of(&TIME_SOURCES, time_source)?,
+            producer_id: ProducerId(producer_id),
+            producer_epoch: producer_epoch.and_then(|epoch| i16::try_from(epoch).ok()).map(ProducerEpoch),
+            sequence: int(sequence).and_then(Sequence::new),
+            session: session.and_then(|session| u32::try_from(session).ok()),
+            partition_leader_epoch: int(leader_epoch).map(LeaderEpoch),
+            visibility: one_of(&VISIBILITIES, visibility)?,
+            written_after,
+            batch: BatchPlace {
+                segment,
+                position,
+                base_offset: Offset(base_offset),
+                last_offset: Offset(last_offset),
+                base_sequence: int(base_sequence).and_then(Sequence::new),
+                records,
+                crc,
+                in_sequence: in_sequence == 1,
+            },
+        };
+        let is_tombstone = is_tombstone == 1;
+        Ok(Self { identity, content, exact_content, record_set, is_tombstone, business_key, copy })
+    }
+}
+
+const TIME_SOURCES: [TimeSource; 3] =
+    [TimeSource::NoTimestampType, TimeSource::CreateTime, TimeSource::LogAppendTime];
+const VISIBILITIES: [Visibility; 4] =
+    [Visibility::NonTransactional, Visibility::Committed, Visibility::Aborted, Visibility::Open];
+
+fn one_of<T: Copy>(all: &[T], at: u8) -> io::Result<T> {
+    all.get(usize::from(at)).copied().ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::spill::{Sorter, TempSpace};
+    use crate::finding::KeyPart;
+
+    fn candidate(n: u8) -> Candidate {
+        let there = n.is_multiple_of(2);
+        let part = KeyPart {
+            key: "header:a".to_owned(),
+            text: Some("x".to_owned()),
+            base64: None,
+            null: None,
+            keyed_hash: None,
+        };
+        Candidate {
+            identity: Fingerprint(u128::from(n) << 100),
+            content: Fingerprint(2),
+            exact_content: Fingerprint(u128::MAX),
+            record_set: Fingerprint(4),
+            is_tombstone: n.is_multiple_of(7),
+            business_key: match n % 5 {
+                0 => BusinessKey::Text { text: "ü".repeat(usize::from(n)) },
+                1 => BusinessKey::Base64 { base64: "AA==".to_owned() },
+                2 => BusinessKey::Digest { digest: String::new() },
+                3 => BusinessKey::KeyedHash { keyed_hash: "h".to_owned() },
+                _ => BusinessKey::Parts { parts: vec![part] },
+            },
+            copy: StoredCopy {
+                partition: 7,
+                offset: Offset(i64::MAX),
+                timestamp: there.then_some(-5),
+                client_timestamp: (!there).then_some(5),
+                timestamp_type: TIME_SOURCES[usize::from(n % 3)],
+                producer_id: ProducerId(-1),
+                producer_epoch: there.then_some(ProducerEpoch(-3)),
+                sequence: Sequence::new(i32::from(n)),
+                session: there.then_some(u32::MAX),
+                partition_leader_epoch: (!there).then_some(LeaderEpoch(8)),
+                visibility: VISIBILITIES[usize::from(n % 4)],
+                written_after: there.then_some(17),
+                batch: BatchPlace {
+                    segment: 1,
+                    position: FilePosition(u64::MAX),
+                    base_offset: Offset(-1),
+                    last_offset: Offset(3),
+                    base_sequence: None,
+                    records: 9,
+                    crc: u32::MAX,
+                    in_sequence: there,
+                },
+            },
+        }
+    }
+
+    #[test]
+    fn a_candidate_comes_back_from_a_file_as_it_was() {
+        let mut sorter = Sorter::new(0, TempSpace::new(std::env::temp_dir()));
+        for n in (0..60).rev() {
+            sorter.push(candidate(n)).unwrap();
+        }
+        let mut in_order = sorter.finish().unwrap();
+        for n in 0..60 {
+            let found = in_order.take_next().unwrap().unwrap();
+            assert_eq!(format!("{found:?}"), format!("{:?}", candidate(n)));
+        }
+        assert!(in_order.take_next().unwrap().is_none());
+    }
+}
