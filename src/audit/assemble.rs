@@ -5,7 +5,7 @@ use super::internal_topics::InternalTopics;
 use super::pass::PartitionOutcome;
 use super::{AuditOptions, Records, Topics};
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};
-use crate::finding::{Finding, Stretch, Window, rfc3339};
+use crate::finding::{Code, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
 use crate::plan::TopicPlan;
@@ -114,12 +114,22 @@ fn rewind_note(rewind: &crate::facts::Rewind) -> RewindNote {
     }
 }
 
+/// Whether a partition's first batch of the session's first epoch has a sequence above 0.
+fn begins_midstream(session: &crate::facts::Session) -> bool {
+    let firsts = session.spans.iter().filter_map(|span| span.epochs.first());
+    let earliest = firsts.clone().map(|epoch| epoch.producer_epoch).min();
+    firsts
+        .filter(|epoch| Some(epoch.producer_epoch) == earliest)
+        .any(|epoch| epoch.first_sequence.is_some_and(|first| first != crate::units::Sequence::FIRST))
+}
+
 fn session_note(session: &crate::facts::Session, led: &[usize], internal: &InternalTopics) -> SessionNote {
     let partition = |at: usize| led.get(at).and_then(|&at| u32::try_from(at).ok()).unwrap_or(u32::MAX);
     SessionNote {
         name: session.name(),
         producer_id: session.producer_id,
         transactional: session.transactional,
+        begins_midstream: begins_midstream(session),
         groups: internal.commits.groups_of(session.producer_id).collect(),
         spans: session
             .spans
@@ -141,7 +151,7 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>) -> Report {
     report.set_as_of(parts.as_of);
     report.evidence = evidence(parts);
     report.coverage = coverage(parts);
-    report.topics = topics(parts);
+    report.topics = topics(parts, &findings);
     for topic in report.topics.iter().filter(|topic| !topic.internal) {
         add(&mut report.visibility.read_uncommitted, topic.visibility.read_uncommitted);
         add(&mut report.visibility.read_committed, topic.visibility.read_committed);
@@ -218,8 +228,8 @@ fn coverage_is_complete(parts: &Parts<'_>) -> bool {
     beside.chain(inside).all(|damage| damage.expected)
 }
 
-fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
-    let accused = crate::judgement::duplicates::accused(parts.relations);
+fn topics(parts: &Parts<'_>, findings: &[Finding]) -> Vec<TopicReport> {
+    let accused = accused(findings);
     let mut topics = Vec::with_capacity(parts.topics.all.len());
     for (at, (topic, plan)) in parts.topics.all.iter().zip(parts.plans).enumerate() {
         let counts = parts.key_counts.get(at).copied().unwrap_or_default();
@@ -248,12 +258,23 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
             read_uncommitted: visible(uncommitted, counts.uncommitted, keyed),
             read_committed: visible(committed, counts.committed, keyed),
         };
-        let surplus = accused.get(at).copied().unwrap_or(0);
+        let surplus = accused.get(topic.name.as_str()).copied().unwrap_or(0);
         let repeats = counts.uncommitted.keyed_records.saturating_sub(counts.uncommitted.distinct_keys);
         report.updates = Updates { keys: counts.keys_with_updates, records: repeats.saturating_sub(surplus) };
         topics.push(report);
     }
     topics
+}
+
+/// By topic: the surplus copies that findings accuse of repeating a record of the same topic.
+fn accused(findings: &[Finding]) -> BTreeMap<&str, u64> {
+    let mut accused = BTreeMap::new();
+    for finding in findings.iter().filter(|f| !matches!(f.code, Code::MisplacedBatch | Code::RestoredCopy)) {
+        if let [topic] = finding.topics.as_slice() {
+            *accused.entry(topic.as_str()).or_insert(0) += finding.counts.surplus_records;
+        }
+    }
+    accused
 }
 
 fn visible(records: u64, seen: super::groups::Seen, keyed: bool) -> VisibleRecords {

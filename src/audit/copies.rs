@@ -51,10 +51,18 @@ pub(super) fn fetch(
     mut wanted: Sorted<Wanted>,
     mut each: impl FnMut(Candidate) -> Result<(), AuditError>,
 ) -> Result<(), AuditError> {
-    let mut places = Vec::new();
+    let mut places: Vec<Wanted> = Vec::new();
     loop {
         let next = wanted.take_next()?;
-        places.extend(next.filter(|place| places.last() != Some(place)));
+        if let Some(next) = next {
+            // The same place may be wanted for its own topic and for another one.
+            match places.last_mut() {
+                Some(last) if (last.partition, last.offset) == (next.partition, next.offset) => {
+                    last.behind_other_content |= next.behind_other_content;
+                }
+                _ => places.push(next),
+            }
+        }
         if places.len() < PLACES && next.is_some() {
             continue;
         }
@@ -161,7 +169,7 @@ fn read_batch(
             if let Ok(at) = wanted.binary_search_by_key(&record.offset, |wanted| wanted.offset)
                 && let Some(wanted) = wanted.get(at)
             {
-                found.push(candidate(look, region, batch, record, wanted.identity, plan, content, outcome));
+                found.push(candidate(look, region, batch, record, wanted, plan, content, outcome));
             }
         });
     });
@@ -187,7 +195,7 @@ fn candidate(
     region: &Region<'_>,
     batch: &Batch<'_>,
     record: &Record<'_>,
-    identity: Fingerprint,
+    wanted: &Wanted,
     plan: &TopicPlan,
     content: &mut Content,
     outcome: &PartitionOutcome,
@@ -218,6 +226,7 @@ fn candidate(
         partition_leader_epoch: header.partition_leader_epoch,
         visibility,
         written_after: None,
+        behind_other_content: wanted.behind_other_content,
         batch: BatchPlace {
             segment: u32::try_from(region.start.segment).unwrap_or(u32::MAX),
             position: batch.position,
@@ -230,7 +239,7 @@ fn candidate(
         },
     };
     Candidate {
-        identity,
+        identity: wanted.identity,
         content: look.digest_key.content(content, &plan.mask, record),
         exact_content: look.digest_key.content(content, &Mask::default(), record),
         record_set: Fingerprint(0),

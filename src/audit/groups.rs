@@ -47,6 +47,9 @@ pub(super) struct Wanted {
     pub(super) partition: u32,
     pub(super) offset: Offset,
     pub(super) identity: Fingerprint,
+    /// Whether a record of the identity with other content stands in the partition between this one
+    /// and the one of equal content before it.
+    pub(super) behind_other_content: bool,
 }
 
 /// Records of other topics that are looked at for one content of a key of a topic.
@@ -54,7 +57,12 @@ const ELSEWHERE: usize = 16;
 
 impl Wanted {
     fn at(row: &Row) -> Self {
-        Self { partition: row.partition, offset: row.offset, identity: row.identity }
+        Self {
+            partition: row.partition,
+            offset: row.offset,
+            identity: row.identity,
+            behind_other_content: false,
+        }
     }
 }
 
@@ -63,6 +71,7 @@ impl Element for Wanted {
         out.extend_from_slice(&self.partition.to_le_bytes());
         out.extend_from_slice(&self.offset.0.to_le_bytes());
         out.extend_from_slice(&self.identity.0.to_le_bytes());
+        out.push(u8::from(self.behind_other_content));
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
@@ -70,6 +79,7 @@ impl Element for Wanted {
             partition: u32::from_le_bytes(from.array()?),
             offset: Offset(i64::from_le_bytes(from.array()?)),
             identity: Fingerprint(u128::from_le_bytes(from.array()?)),
+            behind_other_content: from.array::<1>()? == [1],
         })
     }
 }
@@ -90,11 +100,13 @@ pub(super) fn group(
         counts: vec![KeyCounts::default(); topics],
         wanted,
         at: None,
+        held: Vec::new(),
         identity: Vec::new(),
         content: Vec::new(),
         elsewhere: Vec::new(),
     };
     rows.for_each(|row| grouping.add(row))?;
+    grouping.flush()?;
     grouping.end_content()?;
     grouping.end_identity();
     Ok(grouping.counts)
@@ -107,6 +119,9 @@ struct Grouping<'a> {
     counts: Vec<KeyCounts>,
     wanted: &'a mut Sorter<Wanted>,
     at: Option<(Fingerprint, u32)>,
+    /// The rows of the current identity, as long as there are few: only together they tell whether
+    /// another content stood between two equal ones.
+    held: Vec<Row>,
     /// The current identity in each topic that has it.
     identity: Vec<OfTopic>,
     /// The current content in each topic that has it: partitions are in the order of their topics,
@@ -132,8 +147,42 @@ struct Content {
     records: usize,
 }
 
+/// Rows of one identity that are held; what repeats more often is no state that came back once.
+const HELD: usize = 1024;
+
 impl Grouping<'_> {
     fn add(&mut self, row: &Row) -> Result<(), AuditError> {
+        let same = self.held.first().is_none_or(|held| held.identity == row.identity);
+        if !same || self.held.len() >= HELD {
+            self.flush()?;
+        }
+        self.held.push(*row);
+        Ok(())
+    }
+
+    /// Takes the rows that are held.
+    fn flush(&mut self) -> Result<(), AuditError> {
+        let rows = std::mem::take(&mut self.held);
+        if let [row] = rows.as_slice() {
+            self.take(row, false)?;
+        } else {
+            let mut places: Vec<(u32, Offset, u32)> =
+                rows.iter().map(|row| (row.partition, row.offset, row.selector)).collect();
+            places.sort_unstable();
+            for row in &rows {
+                let at = places.partition_point(|place| *place < (row.partition, row.offset, row.selector));
+                let before = at.checked_sub(1).and_then(|before| places.get(before));
+                let behind_other =
+                    before.is_some_and(|before| before.0 == row.partition && before.2 != row.selector);
+                self.take(row, behind_other)?;
+            }
+        }
+        self.held = rows;
+        self.held.clear();
+        Ok(())
+    }
+
+    fn take(&mut self, row: &Row, behind_other_content: bool) -> Result<(), AuditError> {
         let Some(view) = usize::try_from(row.partition).ok().and_then(|at| self.partitions.get(at)) else {
             return Ok(());
         };
@@ -156,7 +205,7 @@ impl Grouping<'_> {
         let Some(of_topic) = self.identity.get_mut(at) else { return Ok(()) };
         of_topic.records += 1;
         of_topic.committed += committed;
-        let wanted = Wanted::at(row);
+        let wanted = Wanted { behind_other_content, ..Wanted::at(row) };
         let Some(content) = self.content.last_mut().filter(|content| content.topic == topic) else {
             of_topic.contents += 1;
             self.content.push(Content { topic, first: wanted, judged, records: 1 });

@@ -174,14 +174,18 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         assemble::relations_base(&inventory, &topics, &plans, &outcomes, &sessions, &led, &internal);
     let mut candidates = candidates.finish()?;
     let candidates = std::iter::from_fn(|| candidates.take_next().transpose());
-    relations.groups = relations::group(&relations.partitions, candidates)?;
+    relations.groups = relations::group(&relations.partitions, &relations.sessions, candidates)?;
     let (mut wanted, mut strays) = (Sorter::<Wanted>::new(shares.wanted, space), Vec::new());
     strays::wanted(&subjects, &outcomes, &led, options.mode, &mut wanted)?;
     copies::fetch(&look, wanted.finish()?, |candidate| {
         strays.push(candidate);
         Ok(())
     })?;
-    relations.groups.extend(relations::group_across_topics(&relations.partitions, strays));
+    relations.groups.extend(relations::group_across_topics(
+        &relations.partitions,
+        &relations.sessions,
+        strays,
+    ));
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);

@@ -123,7 +123,8 @@ fn find(
                 let records = batch.header.last_offset_delta.min(MAX_RECORDS);
                 for delta in 0..=i64::from(records) {
                     let offset = Offset(batch.header.base_offset.0.saturating_add(delta));
-                    wanted.push(Wanted { partition, offset, identity: Fingerprint(0) })?;
+                    let identity = Fingerprint(0);
+                    wanted.push(Wanted { partition, offset, identity, behind_other_content: false })?;
                 }
             }
         }

@@ -93,7 +93,9 @@ impl Continuity {
     pub(super) fn batch(&mut self, context: &PartitionContext, header: &BatchHeader, segment: usize) {
         let base = context.segment_bases.get(segment).copied();
         let opens_segment = self.segment != Some(segment);
-        let expected = self.next_offset.or(base).unwrap_or(header.base_offset);
+        // A first file without batches begins where the log does.
+        let begin = context.segment_bases.first().copied().or(base);
+        let expected = self.next_offset.or(begin).unwrap_or(header.base_offset);
         if self.next_offset.is_none() && base.is_none() {
             self.tally.head = distance(Offset(0), header.base_offset);
         }
@@ -101,7 +103,7 @@ impl Continuity {
             // The base offset of a wrapper is not in its header.
         } else if self.damaged {
             self.hole(context, expected, header.base_offset, HoleKind::Damage, segment);
-        } else if opens_segment && self.next_offset.is_some() {
+        } else if opens_segment && (self.next_offset.is_some() || segment > 0) {
             let begins = base.filter(|&base| base >= expected && base <= header.base_offset);
             let begins = begins.unwrap_or(header.base_offset);
             self.hole(context, expected, begins, HoleKind::Boundary, segment);

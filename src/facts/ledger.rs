@@ -174,7 +174,8 @@ impl Ledger {
         let records = u64::from(header.records_count.unwrap_or(0));
         let time = (header.max_timestamp != -1).then_some(header.max_timestamp);
         self.counts.records = self.counts.records.saturating_add(records);
-        self.counts.first_timestamp = earliest(self.counts.first_timestamp, time);
+        let first = header.first_timestamp().map(|time| time.0);
+        self.counts.first_timestamp = earliest(self.counts.first_timestamp, first);
         self.counts.last_timestamp = self.counts.last_timestamp.max(time);
         self.protection.add(header, records);
         if header.timestamp_type() == TimestampType::LogAppendTime {

@@ -143,6 +143,7 @@ impl Producers {
 
     fn widen_span(&mut self, header: &BatchHeader, time: Option<i64>) {
         let records = u64::from(header.records_count.unwrap_or(0));
+        let first_time = header.first_timestamp().map(|time| time.0);
         let key = (header.producer_id, header.producer_epoch);
         if let Some(span) = self.span_of.get(&key).and_then(|&at| self.spans.get_mut(at)) {
             span.transactional |= header.is_transactional();
@@ -150,7 +151,7 @@ impl Producers {
             span.last_sequence = header.last_sequence();
             span.batches = span.batches.saturating_add(1);
             span.records = span.records.saturating_add(records);
-            span.first_timestamp = earliest(span.first_timestamp, time);
+            span.first_timestamp = earliest(span.first_timestamp, first_time);
             span.last_timestamp = span.last_timestamp.max(time);
         } else {
             self.span_of.insert(key, self.spans.len());
@@ -164,7 +165,7 @@ impl Producers {
                 last_sequence: header.last_sequence(),
                 batches: 1,
                 records,
-                first_timestamp: time,
+                first_timestamp: first_time,
                 last_timestamp: time,
             });
         }

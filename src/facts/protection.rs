@@ -41,7 +41,7 @@ impl Protection {
             first_offset: header.base_offset,
             last_offset: header.last_offset(),
             records,
-            first_timestamp: time,
+            first_timestamp: header.first_timestamp().map(|time| time.0),
             last_timestamp: time,
         };
         match self.whole.iter_mut().find(|whole| whole.mode == mode) {

@@ -172,6 +172,25 @@ impl BatchHeader {
         }
     }
 
+    /// The smallest time that a consumer sees in the batch, as far as the header tells.
+    #[must_use]
+    pub const fn first_timestamp(&self) -> Option<Timestamp> {
+        let base_is_a_time = self.magic >= 2
+            && self.delete_horizon().is_none()
+            && matches!(self.timestamp_type(), TimestampType::CreateTime);
+        if base_is_a_time && self.base_timestamp >= 0 && self.base_timestamp < self.max_timestamp {
+            Some(Timestamp(self.base_timestamp))
+        } else {
+            self.last_timestamp()
+        }
+    }
+
+    /// The largest time that a consumer sees in the batch.
+    #[must_use]
+    pub const fn last_timestamp(&self) -> Option<Timestamp> {
+        Timestamp::from_disk(self.max_timestamp)
+    }
+
     /// Whether the batch belongs to a transaction (bit 4).
     #[must_use]
     pub const fn is_transactional(&self) -> bool {

@@ -179,10 +179,21 @@ fn told(topic: &str, code: Code, partitions: &[Partition<'_>], stretches: &Stret
     ));
     if code == Code::IdempotenceLost {
         let (partition, stretch) = *first;
-        finding.facts.push(format!(
-            "{topic}-{partition}: protected up to offset {}, none has a producer id from there on",
-            stretch.first_offset.0
-        ));
+        let end = partitions
+            .iter()
+            .filter(|(context, _)| context.partition == partition)
+            .flat_map(|(_, facts)| &facts.protection.stretches)
+            .find(|later| later.first_offset > stretch.last_offset && later.mode != ProtectionMode::None);
+        finding.facts.push(match end {
+            None => format!(
+                "{topic}-{partition}: protected up to offset {}, none has a producer id from there on",
+                stretch.first_offset.0
+            ),
+            Some(end) => format!(
+                "{topic}-{partition}: protected up to offset {}, without producer id from there to offset {}, protected again from offset {} on",
+                stretch.first_offset.0, stretch.last_offset.0, end.first_offset.0
+            ),
+        });
         lost_words(&mut finding);
     } else {
         off_words(&mut finding);

@@ -94,7 +94,9 @@ pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sa
     let mask = mask_for(&by_key);
     let repeats = sample.repeats(&mask);
     let all = repeats.same_content + repeats.other_content;
-    if all * 20 <= records || repeats.other_content * 10 <= all {
+    // A key that most records repeat names something that reports again and again.
+    let entity = all * 3 > records * 2;
+    if !entity && (all * 20 <= records || repeats.other_content * 10 <= all) {
         let few = if records < FEW { " (few records)" } else { "" };
         let why = format!(
             "of {records} sampled records {all} repeat an earlier record key, {} of them with the same content{few}: the record key names an event",
@@ -103,7 +105,7 @@ pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sa
         return plan(by_key, false, why, mask);
     }
     let why = format!(
-        "of {records} sampled records {} repeat an earlier record key with other content: it names an entity, so the content identifies an event",
+        "of {records} sampled records {all} repeat an earlier record key, {} of them with other content: it names an entity, so the content identifies an event",
         repeats.other_content
     );
     let mask = mask_for(&Identity::Content);

@@ -1,6 +1,6 @@
 //! From candidate records to groups of equal copies, each with its predecessor.
 
-use super::{Candidate, KeyGroup, PartitionNote, RelatedCopy, StoredCopy, level};
+use super::{Candidate, KeyGroup, PartitionNote, RelatedCopy, SessionNote, StoredCopy, level};
 use crate::finding::{BusinessKey, Visibility};
 use std::collections::BTreeMap;
 
@@ -13,8 +13,10 @@ use std::collections::BTreeMap;
 /// That of the candidates.
 pub fn group<E>(
     partitions: &[PartitionNote],
+    sessions: &[SessionNote],
     candidates: impl Iterator<Item = Result<Candidate, E>>,
 ) -> Result<Vec<KeyGroup>, E> {
+    let context = Context { partitions, sessions, ranks: ranks(sessions) };
     let (mut groups, mut equal) = (Vec::new(), Vec::<Candidate>::new());
     for candidate in candidates {
         let mut candidate = candidate?;
@@ -24,25 +26,32 @@ pub fn group<E>(
                 candidate.business_key = BusinessKey::Text { text: String::new() };
             }
             _ => {
-                group_equal(partitions, &equal, &mut groups);
+                group_equal(&context, &equal, &mut groups);
                 equal.clear();
             }
         }
         equal.push(candidate);
     }
-    group_equal(partitions, &equal, &mut groups);
+    group_equal(&context, &equal, &mut groups);
     Ok(in_order(partitions, groups))
+}
+
+/// What the copies are held against.
+struct Context<'a> {
+    partitions: &'a [PartitionNote],
+    sessions: &'a [SessionNote],
+    ranks: Vec<usize>,
 }
 
 /// One group for each topic that holds these candidates more than once. They have one identity and
 /// one content, and the first one has their key.
-fn group_equal(partitions: &[PartitionNote], equal: &[Candidate], groups: &mut Vec<KeyGroup>) {
-    let topic = |one: &Candidate| place(partitions, &one.copy).0;
+fn group_equal(context: &Context<'_>, equal: &[Candidate], groups: &mut Vec<KeyGroup>) {
+    let topic = |one: &Candidate| place(context.partitions, &one.copy).0;
     let Some(key) = equal.first().map(|first| first.business_key.clone()) else { return };
     for of_topic in equal.chunk_by(|a, b| topic(a) == topic(b)).filter(|of_topic| of_topic.len() > 1) {
-        let mut group = relate(partitions, of_topic);
+        let mut group = relate(context.partitions, &context.ranks, of_topic);
         group.business_key = key.clone();
-        group.source = source(equal, of_topic, topic);
+        group.source = source(context.partitions, context.sessions, equal, of_topic);
         groups.push(group);
     }
 }
@@ -50,19 +59,24 @@ fn group_equal(partitions: &[PartitionNote], equal: &[Candidate], groups: &mut V
 /// Groups equal records of equal batches that one producer session wrote to different topics under
 /// the same sequence, where it fits one of them only: copies that no key needs to join.
 #[must_use]
-pub fn group_across_topics(partitions: &[PartitionNote], mut candidates: Vec<Candidate>) -> Vec<KeyGroup> {
+pub fn group_across_topics(
+    partitions: &[PartitionNote],
+    sessions: &[SessionNote],
+    mut candidates: Vec<Candidate>,
+) -> Vec<KeyGroup> {
     let key = |one: &Candidate| {
         (one.record_set, one.copy.producer_id, one.copy.producer_epoch, one.copy.sequence, one.exact_content)
     };
     candidates.sort_unstable_by_key(|one| (key(one), one.copy.partition, one.copy.offset));
     let topic = |one: &Candidate| place(partitions, &one.copy).0;
+    let ranks = ranks(sessions);
     let groups = candidates
         .chunk_by(|a, b| key(a) == key(b))
         .filter(|equal| equal.first().map(topic) != equal.last().map(topic))
         .filter(|equal| equal.iter().any(|one| one.copy.batch.in_sequence))
         .filter_map(|equal| {
             let stray = equal.iter().find(|one| !one.copy.batch.in_sequence)?;
-            let mut group = relate(partitions, equal);
+            let mut group = relate(partitions, &ranks, equal);
             // The topic in which a record does not belong is the one that has the finding.
             group.topic = topic(stray);
             Some(group)
@@ -72,28 +86,50 @@ pub fn group_across_topics(partitions: &[PartitionNote], mut candidates: Vec<Can
 }
 
 /// A record of another topic with the content and the client time of one of these copies, where
-/// that topic holds fewer of them: then these were not copied one by one from there.
+/// that topic holds fewer of them: then these were not copied one by one from there. A topic to
+/// which a writer of these copies wrote itself is no source: the application writes to both.
 fn source(
+    partitions: &[PartitionNote],
+    sessions: &[SessionNote],
     equal: &[Candidate],
     of_topic: &[Candidate],
-    topic: impl Fn(&Candidate) -> u32,
 ) -> Option<StoredCopy> {
-    let own = of_topic.first().map(&topic);
-    equal.chunk_by(|a, b| topic(a) == topic(b)).filter(|other| other.first().map(&topic) != own).find_map(
+    let topic = |one: &Candidate| place(partitions, &one.copy).0;
+    let own = of_topic.first().map(topic);
+    let wrote_to = |wanted: Option<u32>| {
+        of_topic.iter().filter_map(|one| sessions.get(usize::try_from(one.copy.session?).ok()?)).any(
+            |session| {
+                session.spans.iter().any(|span| {
+                    let note = usize::try_from(span.partition).ok().and_then(|at| partitions.get(at));
+                    note.map(|note| note.topic) == wanted
+                })
+            },
+        )
+    };
+    equal.chunk_by(|a, b| topic(a) == topic(b)).filter(|other| other.first().map(topic) != own).find_map(
         |other| {
             let is_source = |one: &Candidate| {
                 of_topic.iter().any(|copy| {
                     one.exact_content == copy.exact_content
-                    && one.copy.client_timestamp.is_some()
-                    && one.copy.client_timestamp == copy.copy.client_timestamp
-                    // A producer that wrote to both topics did not read from one of them.
-                    && (one.copy.session.is_none() || one.copy.session != copy.copy.session)
+                        && one.copy.client_timestamp.is_some()
+                        && one.copy.client_timestamp == copy.copy.client_timestamp
                 })
             };
             let source = other.iter().find(|one| is_source(one))?;
-            (other.len() < of_topic.len()).then(|| source.copy.clone())
+            (other.len() < of_topic.len() && !wrote_to(other.first().map(topic))).then(|| source.copy.clone())
         },
     )
+}
+
+/// The place of each session in the order in which sessions began.
+fn ranks(sessions: &[SessionNote]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_by_key(|&at| (sessions[at].first_timestamp(), at));
+    let mut ranks = vec![0; sessions.len()];
+    for (rank, &at) in order.iter().enumerate() {
+        ranks[at] = rank;
+    }
+    ranks
 }
 
 fn in_order(partitions: &[PartitionNote], mut groups: Vec<KeyGroup>) -> Vec<KeyGroup> {
@@ -124,12 +160,16 @@ fn place(partitions: &[PartitionNote], copy: &StoredCopy) -> (u32, i32, u32, i64
 /// earlier in time in another one, ties broken by topic, partition and offset. A copy that
 /// read_committed consumers see repeats an earlier one that they see, when there is one: an aborted
 /// copy in between changes nothing for them.
-fn relate(partitions: &[PartitionNote], equal: &[Candidate]) -> KeyGroup {
+fn relate(partitions: &[PartitionNote], ranks: &[usize], equal: &[Candidate]) -> KeyGroup {
     let times = running_times(equal);
     let mut order: Vec<usize> = (0..equal.len()).collect();
     // Of two copies of one wire batch the one that is out of its producer's sequence is the stray.
+    // Copies of different partitions with equal times (the time of the event, not of the write) stand
+    // in the order in which their sessions began.
+    let rank = |copy: &StoredCopy| copy.session.and_then(|at| ranks.get(usize::try_from(at).ok()?)).copied();
     order.sort_by_key(|&at| {
-        (times[at], !equal[at].copy.batch.in_sequence, place(partitions, &equal[at].copy))
+        let copy = &equal[at].copy;
+        (times[at], !copy.batch.in_sequence, rank(copy), place(partitions, copy))
     });
     let mut seen = Seen::default();
     let mut copies = Vec::with_capacity(equal.len());

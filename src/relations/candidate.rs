@@ -102,7 +102,8 @@ impl Element for Candidate {
         }
         let place = |all: &[TimeSource]| all.iter().position(|one| *one == copy.timestamp_type);
         let outcome = |all: &[Visibility]| all.iter().position(|one| *one == copy.visibility);
-        let flags = [batch.in_sequence, self.is_tombstone].map(|flag| Some(usize::from(flag)));
+        let flags = [batch.in_sequence, self.is_tombstone, copy.behind_other_content]
+            .map(|flag| Some(usize::from(flag)));
         for small in [place(&TIME_SOURCES), outcome(&VISIBILITIES)].into_iter().chain(flags) {
             out.push(small.and_then(|small| u8::try_from(small).ok()).unwrap_or(u8::MAX));
         }
@@ -134,7 +135,8 @@ impl Element for Candidate {
         let (timestamp, client_timestamp, producer_epoch, sequence) =
             (maybe()?, maybe()?, maybe()?, maybe()?);
         let (session, leader_epoch, written_after, base_sequence) = (maybe()?, maybe()?, maybe()?, maybe()?);
-        let [time_source, visibility, in_sequence, is_tombstone, form] = from.array()?;
+        let [time_source, visibility, in_sequence, is_tombstone, behind_other_content, form] =
+            from.array()?;
         let length = usize::try_from(u64::from_le_bytes(from.array()?)).map_err(io::Error::other)?;
         let key = from.bytes(length)?;
         let text = || String::from_utf8(key.to_vec()).map_err(io::Error::other);
@@ -159,6 +161,7 @@ impl Element for Candidate {
             partition_leader_epoch: int(leader_epoch).map(LeaderEpoch),
             visibility: one_of(&VISIBILITIES, visibility)?,
             written_after,
+            behind_other_content: behind_other_content == 1,
             batch: BatchPlace {
                 segment,
                 position,
@@ -225,6 +228,7 @@ mod tests {
                 partition_leader_epoch: (!there).then_some(LeaderEpoch(8)),
                 visibility: VISIBILITIES[usize::from(n % 4)],
                 written_after: there.then_some(17),
+                behind_other_content: there,
                 batch: BatchPlace {
                     segment: 1,
                     position: FilePosition(u64::MAX),

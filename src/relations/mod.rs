@@ -102,6 +102,8 @@ pub struct SessionNote {
     pub transactional: bool,
     /// What it wrote to each partition.
     pub spans: Vec<SessionSpan>,
+    /// Whether its first batch in the files does not begin at sequence 0: it had begun earlier.
+    pub begins_midstream: bool,
     /// The consumer groups for which it committed positions in its transactions.
     pub groups: Vec<GroupCommits>,
 }
@@ -194,6 +196,9 @@ pub struct StoredCopy {
     /// The largest time of the batch before it, where that was looked at: this record was written
     /// no earlier, if the clocks agree.
     pub written_after: Option<i64>,
+    /// Whether the same business key had other content between this record and the one of equal
+    /// content before it in the partition: a state that came back.
+    pub behind_other_content: bool,
     /// Its batch.
     pub batch: BatchPlace,
 }

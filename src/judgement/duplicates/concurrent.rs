@@ -26,7 +26,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         episode.surplus(),
         if by_time > 0 { format!(", in {by_time} more its times do") } else { String::new() }
     )];
-    facts.extend(sessions.iter().take(LIVES).map(|session| session_life(session)));
+    facts.extend(
+        sessions.iter().take(LIVES).map(|session| session_life(episode.relations, episode.topic, session)),
+    );
     if sessions.len() > LIVES {
         facts.push(format!("{} more sessions", sessions.len() - LIVES));
     }

@@ -29,7 +29,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.stretches(|p| p.earlier),
             episode.stretches(|p| p.later)
         ),
-        "same records with the same client times: the application did not send them again".to_owned(),
+        "same records with the same client times".to_owned(),
     ];
     if regrouped > 0 {
         facts
@@ -40,7 +40,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         "broker-dedup-lost",
         "the epoch differs, so the broker was right to take the sequences as new",
     )];
-    if regrouped > 0 {
+    let single = episode.all(|p| p.later.batch.records == 1);
+    if regrouped > 0 || single {
         alternatives.push(kept(
             "resend-same-session",
             "an application that sets the record times itself could have sent them again",
@@ -50,7 +51,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             .push(dropped("resend-same-session", "the same record sets came again, with the same times"));
     }
     Words {
-        confidence: Confidence::Likely,
+        confidence: if single { Confidence::Possible } else { Confidence::Likely },
         title: format!(
             "{copies} of {} were written again by one producer under a newer epoch",
             episode.topic_name()

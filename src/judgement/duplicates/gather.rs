@@ -8,6 +8,7 @@ use super::episode::Episode;
 use super::pair::Pair;
 use crate::finding::Code;
 use crate::relations::Relations;
+use crate::units::{Offset, Sequence};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longer than any retry of a producer takes by default (`delivery.timeout.ms` is two minutes), so
@@ -44,7 +45,9 @@ pub(super) fn gather(
     mechanism: impl Fn(&Pair<'_>) -> Option<Code>,
 ) -> Vec<Episode<'_>> {
     let mut entries = accused(relations, mechanism);
+    forgive_returning_states(relations, &mut entries);
     join_the_living(&mut entries);
+    doubt_long_retries(relations, &mut entries);
     entries.sort_by_key(|entry| (entry.key, entry.time, entry.group, entry.copy));
     entries
         .chunk_by(|a, b| {
@@ -92,11 +95,69 @@ fn accused(relations: &Relations, mechanism: impl Fn(&Pair<'_>) -> Option<Code>)
     entries
 }
 
+/// A client repeats what it has in flight: five batches by default, more where somebody raised that.
+/// A longer row of batches that came again in its old order was read and written anew, by a restart
+/// or a pipeline that keeps times.
+const IN_FLIGHT: usize = 10;
+
+/// Takes the word "retry" back from rows of batches that no client holds in flight.
+fn doubt_long_retries(relations: &Relations, entries: &mut [Entry]) {
+    let mut batches: BTreeMap<(u32, Offset), Offset> = BTreeMap::new();
+    let place = |entry: &Entry| {
+        let group = relations.groups.get(entry.group)?;
+        let pair = Pair::new(relations, group, group.copies.get(entry.copy)?)?;
+        Some(((pair.later.partition, pair.later.batch.base_offset), pair.earlier.batch.base_offset))
+    };
+    let is_retry = |entry: &&Entry| entry.key.code == Code::RetryWithoutIdempotence;
+    batches.extend(entries.iter().filter(is_retry).filter_map(place));
+    let copies: Vec<((u32, Offset), Offset)> = batches.into_iter().collect();
+    let long: BTreeSet<(u32, Offset)> = copies
+        .chunk_by(|a, b| a.0.0 == b.0.0 && a.1 < b.1 && b.1 < a.0.1)
+        .filter(|row| row.len() > IN_FLIGHT)
+        .flatten()
+        .map(|(copy, _)| *copy)
+        .collect();
+    for entry in entries.iter_mut().filter(|entry| entry.key.code == Code::RetryWithoutIdempotence) {
+        if place(entry).is_some_and(|(copy, _)| long.contains(&copy)) {
+            let has_source = relations.groups.get(entry.group).is_some_and(|group| group.source.is_some());
+            entry.key.code = if has_source { Code::PipelineReplay } else { Code::DuplicateUndetermined };
+        }
+    }
+}
+
+/// Leaves out copies in a later session whose key had other content since: a state that came back,
+/// unless the records beside it came again beside it, as in a stretch that was written anew.
+fn forgive_returning_states(relations: &Relations, entries: &mut Vec<Entry>) {
+    let steps = |entry: &Entry| {
+        let group = relations.groups.get(entry.group)?;
+        let pair = Pair::new(relations, group, group.copies.get(entry.copy)?)?;
+        let sequences = (pair.earlier.sequence?, pair.later.sequence?);
+        Some((pair.earlier.partition, pair.later.partition, sequences, pair.later.behind_other_content))
+    };
+    let is_resend = |entry: &Entry| entry.key.code == Code::ResendNewSession;
+    let places: BTreeSet<(u32, u32, (Sequence, Sequence))> = entries
+        .iter()
+        .filter(|entry| is_resend(entry))
+        .filter_map(steps)
+        .map(|(a, b, c, _)| (a, b, c))
+        .collect();
+    entries.retain(|entry| {
+        let Some((earlier, later, (first, second), true)) = steps(entry).filter(|_| is_resend(entry)) else {
+            return true;
+        };
+        let beside = [(first.back(1), second.back(1)), (first.advance(1), second.advance(1))];
+        beside.into_iter().any(|sequences| places.contains(&(earlier, later, sequences)))
+    });
+}
+
+/// How many events two writers share while both are alive, for one that looks like a restart.
+const SIDE_BY_SIDE: u64 = 4;
+
 /// Two sessions, the smaller first.
 type SessionPair = (Option<u32>, Option<u32>);
 
-/// Two writers that share at least as many events while both were alive as not were alive together
-/// for the rest, too: the first event of the one that began later looks like a restart. All writers
+/// Two writers that share nearly all of their events while both were alive were so for the rest, too:
+/// the first event of the one that began later looks like a restart. All writers
 /// of a topic that are joined in this way make one episode.
 fn join_the_living(entries: &mut [Entry]) {
     let mut counts: BTreeMap<SessionPair, (u64, u64)> = BTreeMap::new();
@@ -111,7 +172,7 @@ fn join_the_living(entries: &mut [Entry]) {
     }
     let alive: BTreeSet<SessionPair> = counts
         .into_iter()
-        .filter(|(_, (alive, after))| alive >= after && *alive > 0)
+        .filter(|(_, (alive, after))| *alive >= after.saturating_mul(SIDE_BY_SIDE))
         .map(|(pair, _)| pair)
         .collect();
     let mut circles: BTreeMap<u32, Circles> = BTreeMap::new();

@@ -57,25 +57,6 @@ pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
         .collect()
 }
 
-/// For each topic the surplus copies that findings accuse of repeating a record of the same topic.
-#[must_use]
-pub fn accused(relations: &Relations) -> Vec<u64> {
-    let mut accused = vec![0u64; relations.topics.len()];
-    for group in &relations.groups {
-        for pair in group.copies.iter().filter_map(|copy| Pair::new(relations, group, copy)) {
-            let topic = pair.partition(pair.later).map(|note| note.topic);
-            if topic.is_none() || pair.partition(pair.earlier).map(|note| note.topic) != topic {
-                continue;
-            }
-            let count = topic.and_then(|topic| accused.get_mut(usize::try_from(topic).ok()?));
-            if let (Some(count), Some(_)) = (count, mechanism(&pair)) {
-                *count += 1;
-            }
-        }
-    }
-    accused
-}
-
 /// The mechanism that joins a surplus copy and its predecessor; `None` where equal records are what
 /// the application means to write.
 fn mechanism(pair: &Pair<'_>) -> Option<Code> {

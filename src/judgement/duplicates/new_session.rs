@@ -20,8 +20,12 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     if pair.later.producer_id.is_protected() {
         pair.later_session_begun() == Begun::After
     } else {
-        // A writer without producer id that had not written before the original.
-        pair.unprotected_begun() == Begun::After
+        // A writer without producer id that had not written before the original, behind a session
+        // that had ended: one that writes beside a living session can be anything.
+        let outlived = pair
+            .earlier_session()
+            .is_some_and(|session| pair::wrote_behind(session, pair.later.partition, pair.later.offset));
+        pair.unprotected_begun() == Begun::After && !outlived
     }
 }
 
@@ -32,15 +36,24 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         second.spans.iter().any(|span| pair::wrote_behind(first, span.partition, span.first_offset))
     });
     let same_id = episode.all(|p| p.earlier.producer_id == p.later.producer_id);
-    let mut facts: Vec<String> =
-        [episode.earlier_session, episode.later_session].into_iter().flatten().map(session_life).collect();
+    let mut facts: Vec<String> = [episode.earlier_session, episode.later_session]
+        .into_iter()
+        .flatten()
+        .map(|session| session_life(episode.relations, episode.topic, session))
+        .collect();
     facts.push(format!(
         "what {} hold came again at {}",
         episode.stretches(|p| p.earlier),
         episode.stretches(|p| p.later)
     ));
     facts.push(pairs_of(episode));
-    let concurrent = if earlier_goes_on {
+    let fenced = same_id && episode.later_session.is_some_and(|session| session.transactional);
+    let concurrent = if fenced {
+        dropped(
+            "concurrent-producers",
+            "the later session has the same transactional producer id and a higher epoch: the coordinator had fenced the earlier one",
+        )
+    } else if earlier_goes_on {
         kept(
             "concurrent-producers",
             "the earlier session wrote on after the later one had begun; two live instances are not excluded",
@@ -52,6 +65,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         )
     };
     let row = episode.longest_row();
+    let whole = !earlier_goes_on && repeats_whole_session(episode);
     let weak = episode.is_by_content() && row < ROW;
     if row >= ROW {
         facts.insert(0, format!("{row} different events came again in their old order"));
@@ -60,7 +74,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         confidence: if weak { Confidence::Possible } else { Confidence::Likely },
         title: format!("{copies} of {} were sent again by a later producer session", episode.topic_name()),
         cause: Some(cause(
-            if earlier_goes_on {
+            if whole {
+                "a restart that began at the start of its input, or a full publication at each start by design"
+            } else if earlier_goes_on {
                 "a second instance that began from an older position, or a restart beside a survivor"
             } else {
                 "a restart that read from an old position"
@@ -70,6 +86,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts,
         alternatives: vec![
             concurrent,
+            kept(
+                "pipeline-replay",
+                "if this application reads another topic, its consumer group may have stepped back; no committed position here shows it",
+            ),
             dropped(
                 "retry-without-idempotence",
                 if same_id {
@@ -102,4 +122,13 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "until then drop repeats by business key in the consumers",
         ]),
     }
+}
+
+/// Whether all that the earlier session wrote came again, from its first record on.
+fn repeats_whole_session(episode: &Episode<'_>) -> bool {
+    let (Some(earlier), Some(later)) = (episode.earlier_session, episode.later_session) else { return false };
+    let is_first = |session: &crate::relations::SessionNote, copy: &crate::relations::StoredCopy| {
+        session.span(copy.partition).is_some_and(|span| span.first_offset == copy.batch.base_offset)
+    };
+    episode.pairs().any(|p| is_first(earlier, p.earlier) && is_first(later, p.later))
 }

@@ -50,15 +50,32 @@ impl<'r> Pair<'r> {
     /// Whether the session of the surplus copy had begun when the earlier copy was written.
     ///
     /// Inside a partition offsets answer, never client times. Where the session wrote nothing to
-    /// the earlier copy's partition, its first time anywhere is compared.
+    /// the earlier copy's partition, the partitions that both sessions share do, when one session had
+    /// ended in all of them before the other began. Only then times are compared, and only where
+    /// the copies have times of their own: equal ones are those of the event.
     pub(super) fn later_session_begun(&self) -> Begun {
         let Some(session) = self.later_session() else { return Begun::Unknown };
         if let Some(span) = session.span(self.earlier.partition) {
-            return if span.first_offset < self.earlier.offset { Begun::Before } else { Begun::After };
+            return if span.first_offset < self.earlier.offset {
+                Begun::Before
+            } else if session.begins_midstream {
+                // What it wrote first is not in the files.
+                Begun::Unknown
+            } else {
+                Begun::After
+            };
         }
-        match (session.first_timestamp(), self.earlier.client_timestamp) {
-            (Some(began), Some(written)) if began < written => Begun::Before,
-            (Some(_), Some(_)) => Begun::After,
+        if self.earlier_session().is_some_and(|earlier| had_ended(earlier, session)) {
+            return Begun::After;
+        }
+        match (session.first_timestamp(), self.earlier.timestamp) {
+            (Some(began), Some(written)) if self.level >= Level::E4 => {
+                if began < written {
+                    Begun::Before
+                } else {
+                    Begun::After
+                }
+            }
             _ => Begun::Unknown,
         }
     }
@@ -88,4 +105,12 @@ pub(super) fn partition(relations: &Relations, index: u32) -> Option<&PartitionN
 /// Whether `session` wrote to any partition behind the given offset of `partition`.
 pub(super) fn wrote_behind(session: &SessionNote, partition: u32, offset: Offset) -> bool {
     session.span(partition).is_some_and(|span| span.last_offset > offset)
+}
+
+/// Whether `earlier` had ended before `later` began in all partitions to which both wrote, and there
+/// are such.
+fn had_ended(earlier: &SessionNote, later: &SessionNote) -> bool {
+    let mut shared =
+        earlier.spans.iter().filter_map(|span| Some((span, later.span(span.partition)?))).peekable();
+    shared.peek().is_some() && shared.all(|(first, second)| first.last_offset < second.first_offset)
 }

@@ -1,8 +1,9 @@
 //! Phrases that several mechanisms share.
 
 use super::episode::Episode;
+use super::pair;
 use crate::finding::rfc3339;
-use crate::relations::SessionNote;
+use crate::relations::{PartitionNote, Relations, SessionNote, SessionSpan};
 
 /// `1 record`, `20 records`.
 pub(super) fn records(count: usize) -> String {
@@ -45,29 +46,39 @@ pub(super) fn duration(ms: i64) -> String {
     }
 }
 
-/// What a session wrote and when.
-pub(super) fn session_life(session: &SessionNote) -> String {
-    let places: Vec<String> = session
+/// Places of a session that are told one by one.
+const PLACES: usize = 3;
+
+/// What a session wrote to a topic, and when.
+pub(super) fn session_life(relations: &Relations, topic: u32, session: &SessionNote) -> String {
+    let here: Vec<(&SessionSpan, &PartitionNote)> = session
         .spans
         .iter()
-        .take(3)
-        .map(|span| format!("{}–{}", span.first_offset, span.last_offset))
+        .filter_map(|span| Some((span, pair::partition(relations, span.partition)?)))
+        .filter(|(_, note)| note.topic == topic)
         .collect();
-    let more = if session.spans.len() > 3 { " …" } else { "" };
+    let places: Vec<String> = here
+        .iter()
+        .take(PLACES)
+        .map(|(span, note)| format!("{} offsets {}–{}", note.directory, span.first_offset, span.last_offset))
+        .collect();
+    let more = here.len().saturating_sub(PLACES);
+    let more = match more {
+        0 => String::new(),
+        1 => " and 1 more partition".to_owned(),
+        more => format!(" and {more} more partitions"),
+    };
+    let first = here.iter().filter_map(|(span, _)| span.first_timestamp).min();
+    let last = here.iter().filter_map(|(span, _)| span.last_timestamp).max();
     let time = |millis: Option<i64>| millis.and_then(rfc3339).unwrap_or_else(|| "an unknown time".to_owned());
     format!(
-        "session {} (producer {}{}) wrote from {} to {}, offsets {}{more}{}",
+        "session {} (producer {}{}) wrote {}{more} from {} to {}",
         session.name,
         session.producer_id,
         if session.transactional { ", transactional" } else { "" },
-        time(session.first_timestamp()),
-        time(session.last_timestamp()),
         places.join(", "),
-        if session.spans.len() > 1 {
-            format!(" in {} partitions", session.spans.len())
-        } else {
-            String::new()
-        },
+        time(first),
+        time(last),
     )
 }
 

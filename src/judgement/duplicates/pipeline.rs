@@ -18,11 +18,11 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     has_source(pair) || rewind(pair).is_some()
 }
 
-/// Whether another topic may be what was read again. A batch of several records that came again
-/// with the same borders is a retry of the pipeline's own producer.
+/// Whether another topic may be what was read again. A batch that came again with the same borders
+/// is first of all a retry of the pipeline's own producer.
 fn has_source(pair: &Pair<'_>) -> bool {
-    let retry_of_batch = pair.level == Level::E1 && pair.later.batch.records > 1;
-    pair.group.source.is_some() && pair.level <= Level::E3 && !retry_of_batch
+    let may_be_retry = super::retry::applies(pair) && !pair.earlier.producer_id.is_protected();
+    pair.group.source.is_some() && pair.level <= Level::E3 && !may_be_retry
 }
 
 /// The step back of a group for which the later writer began to commit behind it, and the earlier
@@ -68,7 +68,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     facts.push(format!("{}{}", pairs_of(episode), delay(episode)));
     let mut alternatives = vec![dropped(
         "resend-same-session",
-        "an application that sends again by itself neither keeps the times of another topic nor moves a group back",
+        "an application that sends again by itself has no reason to keep another topic's times, or to move a group back",
     )];
     if step.is_none() {
         alternatives.push(kept(
@@ -76,8 +76,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "a pipeline's own producer without idempotence can regroup its retries; both are repeats of the pipeline",
         ));
     }
+    let unprotected = |copy: &crate::relations::StoredCopy| !copy.producer_id.is_protected();
+    let may_fan_out = step.is_none()
+        && episode.pairs().any(|p| unprotected(p.later) && p.group.source.as_ref().is_some_and(unprotected));
+    if may_fan_out {
+        alternatives.push(kept(
+            "fan-out",
+            "neither topic's records carry a producer id here, so one application may write to both by itself",
+        ));
+    }
     Words {
-        confidence: Confidence::Likely,
+        confidence: if may_fan_out { Confidence::Possible } else { Confidence::Likely },
         title: format!("{copies} of {} were written again by a pipeline", episode.topic_name()),
         cause: Some(cause(
             if step.is_some() {

@@ -7,7 +7,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{delay, duration, pairs_of, records};
+use super::phrase::{duration, pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::{Confidence, Level};
 
@@ -67,12 +67,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "pipeline-replay",
                 "a mirror or connector that keeps times can build the same batch again; its source is not among the files",
             ),
-            dropped(
+            kept(
                 "resend-same-session",
-                format!(
-                    "an application that sends again builds a new batch with a new time{}",
-                    delay(episode)
-                ),
+                "an application that sets the record times itself can send a batch again with equal times",
             ),
             dropped("broker-dedup-lost", "without producer id the broker has nothing to compare"),
         ],

@@ -34,6 +34,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let mut alternatives = Vec::new();
     if same_time > 0 {
         alternatives.push(kept(
+            "resend-new-session",
+            "a restart that repeats its last input keeps the times where the application sets them",
+        ));
+        alternatives.push(kept(
             "retry-without-idempotence",
             "a client that regroups its batches on retry keeps the times",
         ));

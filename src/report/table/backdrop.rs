@@ -198,7 +198,8 @@ fn row(transactional: Option<&str>, session: &SessionReport) -> [String; 7] {
         };
     let sequences =
         match (first.and_then(|epoch| epoch.first_sequence), last.and_then(|epoch| epoch.last_sequence)) {
-            (Some(first), Some(last)) => format!("{first}–{last}"),
+            // Each epoch counts from 0: a range over several says nothing.
+            (Some(first), Some(last)) if session.epochs.len() == 1 => format!("{first}–{last}"),
             _ => String::new(),
         };
     [
