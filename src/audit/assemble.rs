@@ -33,7 +33,6 @@ pub(super) struct Parts<'a> {
     pub(super) contexts: &'a [&'a PartitionContext],
     pub(super) sessions: &'a Sessions,
     pub(super) key_counts: &'a [KeyCounts],
-    pub(super) relations: &'a Relations,
     pub(super) internal: &'a InternalTopics,
     /// What became known after the files were read.
     pub(super) notes: Vec<Note>,

@@ -208,7 +208,6 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         contexts: &contexts,
         sessions: &sessions,
         key_counts: &key_counts,
-        relations: &relations,
         internal: &internal,
         notes,
         as_of,
