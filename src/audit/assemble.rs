@@ -139,6 +139,7 @@ fn session_note(session: &crate::facts::Session, led: &[usize], internal: &Inter
                 last_offset: span.last_offset,
                 first_timestamp: span.first_timestamp,
                 last_timestamp: span.last_timestamp,
+                records: span.records,
             })
             .collect(),
     }
@@ -156,7 +157,7 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>) -> Report {
         add(&mut report.visibility.read_committed, topic.visibility.read_committed);
     }
     (report.producers, report.producers_omitted) = producers(parts);
-    report.verdict.complete = coverage_is_complete(parts);
+    report.verdict.complete = coverage_is_complete(parts) && !nothing_keyed(&report.coverage);
     report.findings = findings;
     report
 }
@@ -199,9 +200,11 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         coverage.batches += outcome.facts.batches;
         coverage.records += outcome.facts.records;
         coverage.control_batches += outcome.facts.control_batches;
-        coverage.records_keyed += outcome.counts.keyed;
-        coverage.records_without_key += outcome.counts.without_key;
-        coverage.records_undecoded += outcome.counts.undecoded;
+        if !dir.internal {
+            coverage.records_keyed += outcome.counts.keyed;
+            coverage.records_without_key += outcome.counts.without_key;
+            coverage.records_undecoded += outcome.counts.undecoded;
+        }
         for (segment, found) in &outcome.damage {
             let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
             damage.push(DamageReport::new(dir.display_of(file), found));
@@ -218,6 +221,11 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         .collect();
     coverage.notes.extend(parts.notes.iter().cloned());
     coverage
+}
+
+/// Whether records are there and none of them has the key: then nothing was compared.
+fn nothing_keyed(coverage: &Coverage) -> bool {
+    coverage.records_keyed == 0 && coverage.records_without_key + coverage.records_undecoded > 0
 }
 
 /// Whether all was read, tails that a broker leaves by nature aside.

@@ -14,6 +14,8 @@ pub(super) struct PartitionView<'f> {
     pub(super) topic: usize,
     /// Whether duplicates are judged there.
     pub(super) judged: bool,
+    /// Whether each content is an event of its own.
+    pub(super) by_content: bool,
     /// Transactions and the last stable offset.
     pub(super) facts: &'f PartitionFacts,
 }
@@ -134,6 +136,9 @@ struct Grouping<'a> {
 /// Records of one identity in one topic.
 struct OfTopic {
     topic: usize,
+    by_content: bool,
+    /// Contents with a record that read_committed consumers get.
+    committed_contents: usize,
     records: usize,
     committed: usize,
     contents: usize,
@@ -142,6 +147,7 @@ struct OfTopic {
 /// Records of one content in one topic.
 struct Content {
     topic: usize,
+    committed: bool,
     judged: bool,
     first: Wanted,
     records: usize,
@@ -200,7 +206,14 @@ impl Grouping<'_> {
         let known = self.identity.iter().position(|of| of.topic == topic);
         let at = known.unwrap_or(self.identity.len());
         if known.is_none() {
-            self.identity.push(OfTopic { topic, records: 0, committed: 0, contents: 0 });
+            self.identity.push(OfTopic {
+                topic,
+                by_content: view.by_content,
+                committed_contents: 0,
+                records: 0,
+                committed: 0,
+                contents: 0,
+            });
         }
         let Some(of_topic) = self.identity.get_mut(at) else { return Ok(()) };
         of_topic.records += 1;
@@ -208,13 +221,18 @@ impl Grouping<'_> {
         let wanted = Wanted { behind_other_content, ..Wanted::at(row) };
         let Some(content) = self.content.last_mut().filter(|content| content.topic == topic) else {
             of_topic.contents += 1;
-            self.content.push(Content { topic, first: wanted, judged, records: 1 });
+            of_topic.committed_contents += committed;
+            self.content.push(Content { topic, first: wanted, judged, records: 1, committed: committed > 0 });
             if judged {
                 self.elsewhere.push((topic, wanted));
             }
             return Ok(());
         };
         content.records += 1;
+        if committed > 0 && !content.committed {
+            content.committed = true;
+            of_topic.committed_contents += 1;
+        }
         if judged {
             if content.records == 2 {
                 self.wanted.push(content.first)?;
@@ -245,18 +263,21 @@ impl Grouping<'_> {
     fn end_identity(&mut self) {
         for of in self.identity.drain(..) {
             let Some(counts) = self.counts.get_mut(of.topic) else { continue };
-            counts.uncommitted.add(of.records);
-            counts.committed.add(of.committed);
-            counts.keys_with_updates += u64::from(of.contents > 1);
+            if of.by_content {
+                counts.uncommitted.add_all(of.records, of.contents);
+                counts.committed.add_all(of.committed, of.committed_contents);
+            } else {
+                counts.uncommitted.add_all(of.records, 1);
+                counts.committed.add_all(of.committed, usize::from(of.committed > 0));
+                counts.keys_with_updates += u64::from(of.contents > 1);
+            }
         }
     }
 }
 
 impl Seen {
-    fn add(&mut self, records: usize) {
-        if records > 0 {
-            self.keyed_records += u64::try_from(records).unwrap_or(u64::MAX);
-            self.distinct_keys += 1;
-        }
+    fn add_all(&mut self, records: usize, distinct: usize) {
+        self.keyed_records += u64::try_from(records).unwrap_or(u64::MAX);
+        self.distinct_keys += u64::try_from(distinct).unwrap_or(u64::MAX);
     }
 }

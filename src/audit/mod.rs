@@ -29,6 +29,7 @@ use crate::input::{self, DiscoverOptions, Inventory, Leftovers, PartitionDir, Re
 use crate::judgement::collisions::BatchPlaces;
 use crate::judgement::reuse::Reused;
 use crate::judgement::{self, duplicates::Examples};
+use crate::keys::Identity;
 use crate::plan::{ContentRules, KeyChoice, TopicPlan};
 use crate::relations::{self, Relations};
 use crate::report::model::{Invocation, Report};
@@ -155,7 +156,9 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         .enumerate()
         .map(|(at, outcome)| {
             let topic = topics.of_partition(at);
-            PartitionView { topic, judged: !plans[topic].internal, facts: &outcome.facts }
+            let plan = &plans[topic];
+            let by_content = plan.identity == Identity::Content;
+            PartitionView { topic, judged: !plan.internal, by_content, facts: &outcome.facts }
         })
         .collect();
     let mut wanted = Sorter::<Wanted>::new(shares.wanted, space.clone());

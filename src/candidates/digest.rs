@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 /// Keep digests of different things apart.
 const KEY: u32 = 1;
 const CONTENT: u32 = 2;
+const KEY_OF_CONTENT: u32 = 4;
 /// For the records of a batch.
 pub const RECORD_SET: u32 = 3;
 
@@ -60,7 +61,15 @@ impl DigestKey {
     ) -> (Keyed, Fingerprint) {
         match identity {
             Identity::Key(spec) => self.key(spec, record),
-            Identity::Content => (Keyed::Yes, self.content(content, mask, record)),
+            // The contents of one record key stand together, so that a state that comes back can be told
+            // from a copy; the content itself tells events apart.
+            Identity::Content => {
+                let digest = match record.key {
+                    Some(key) => self.of(KEY_OF_CONTENT, |write| write(key)),
+                    None => self.content(content, mask, record),
+                };
+                (Keyed::Yes, digest)
+            }
         }
     }
 

@@ -154,8 +154,17 @@ fn told(topic: &str, code: Code, partitions: &[Partition<'_>], stretches: &Stret
     let from = times().map(|(first, _)| first).min();
     let (title, confidence) = if code == Code::IdempotenceLost {
         let from = at(from);
-        let title =
-            format!("{topic}: idempotence was on and is off from {from}: {records_lack} a producer id");
+        let is_back = partitions.iter().any(|(context, facts)| {
+            let lost = stretches.iter().filter(|(partition, _)| *partition == context.partition);
+            let end = lost.map(|(_, stretch)| stretch.last_offset).max();
+            facts.protection.stretches.iter().any(|later| Some(later.first_offset) > end && end.is_some())
+        });
+        let title = if is_back {
+            let to = at(times().map(|(_, last)| last).max());
+            format!("{topic}: idempotence was off from {from} to {to}: {records_lack} a producer id")
+        } else {
+            format!("{topic}: idempotence was on and is off from {from}: {records_lack} a producer id")
+        };
         (title, Confidence::Likely)
     } else {
         (format!("{topic}: idempotence is off: {records_lack} a producer id"), Confidence::Certain)
@@ -186,12 +195,12 @@ fn told(topic: &str, code: Code, partitions: &[Partition<'_>], stretches: &Stret
             .find(|later| later.first_offset > stretch.last_offset && later.mode != ProtectionMode::None);
         finding.facts.push(match end {
             None => format!(
-                "{topic}-{partition}: protected up to offset {}, none has a producer id from there on",
-                stretch.first_offset.0
+                "{topic}-{partition}: protected up to offset {}, no producer id from offset {} on",
+                stretch.first_offset.0.saturating_sub(1), stretch.first_offset.0
             ),
             Some(end) => format!(
-                "{topic}-{partition}: protected up to offset {}, without producer id from there to offset {}, protected again from offset {} on",
-                stretch.first_offset.0, stretch.last_offset.0, end.first_offset.0
+                "{topic}-{partition}: protected up to offset {}, no producer id from offset {} to {}, protected again from offset {} on",
+                stretch.first_offset.0.saturating_sub(1), stretch.first_offset.0, stretch.last_offset.0, end.first_offset.0
             ),
         });
         lost_words(&mut finding);

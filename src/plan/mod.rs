@@ -76,7 +76,7 @@ pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sa
     if let KeyChoice::User(spec) = choice {
         let identity = Identity::Key(spec.clone());
         let mask = mask_for(&identity);
-        return plan(identity, true, "asked for".to_owned(), mask);
+        return plan(identity, true, "the key that was asked for".to_owned(), mask);
     }
     let by_key = Identity::Key(KeySpec::record_key());
     let records = sample.records.len();

@@ -121,6 +121,8 @@ pub struct SessionSpan {
     pub first_timestamp: Option<i64>,
     /// Its largest time there.
     pub last_timestamp: Option<i64>,
+    /// Its records there.
+    pub records: u64,
 }
 
 impl SessionNote {

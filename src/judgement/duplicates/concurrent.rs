@@ -43,14 +43,16 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "{copies} of {} were written by {number} that were alive at the same time",
             episode.topic_name()
         ),
-        cause: Some(cause(
-            if sessions.len() > 2 {
-                "several instances work on the same events"
-            } else {
-                "two instances work on the same events"
-            },
-            Confidence::Likely,
-        )),
+        cause: Some(if one_only_repeats(episode) && sessions.len() <= 2 {
+            cause(
+                "a second writer that repeats events (a job that publishes again, a repair), or a second instance that is always behind",
+                Confidence::Possible,
+            )
+        } else if sessions.len() > 2 {
+            cause("several instances work on the same events", Confidence::Likely)
+        } else {
+            cause("two instances work on the same events", Confidence::Likely)
+        }),
         facts,
         alternatives: vec![
             dropped("resend-new-session", "the copies' writers did not begin after the originals"),
@@ -72,4 +74,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
 
 fn is_told_by_offsets(pair: &Pair<'_>) -> bool {
     pair.later_session().and_then(|session| session.span(pair.earlier.partition)).is_some()
+}
+
+/// Whether all copies are of one writer, and all originals of the other.
+fn one_only_repeats(episode: &Episode<'_>) -> bool {
+    let mut pairs = episode.pairs().map(|pair| pair.later.session);
+    let first = pairs.next();
+    pairs.all(|session| Some(session) == first)
 }

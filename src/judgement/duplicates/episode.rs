@@ -133,6 +133,10 @@ impl<'r> Episode<'r> {
     /// The finding of this episode.
     pub(super) fn finding(&self, mut words: Words, examples: Examples) -> Finding {
         words.facts.extend(self.hidden());
+        let hidden = self.code != Code::AbortedThenRetried && self.all(|pair| !self.is_committed(pair.later));
+        if hidden {
+            words.title.push_str("; read_committed consumers do not see the later copies");
+        }
         let limit = match examples {
             Examples::AtMost(limit) => limit,
             Examples::All => usize::MAX,

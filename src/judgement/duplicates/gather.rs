@@ -151,7 +151,7 @@ fn forgive_returning_states(relations: &Relations, entries: &mut Vec<Entry>) {
 }
 
 /// How many events two writers share while both are alive, for one that looks like a restart.
-const SIDE_BY_SIDE: u64 = 4;
+const SIDE_BY_SIDE: u64 = 2;
 
 /// Two sessions, the smaller first.
 type SessionPair = (Option<u32>, Option<u32>);

@@ -4,7 +4,7 @@
 //! originals. Idempotence covers one session: a new one gets a new id or epoch, and the broker takes
 //! its records as new.
 
-use super::episode::Episode;
+use super::episode::{Episode, count};
 use super::pair::{self, Begun, Pair};
 use super::phrase::{pairs_of, records, session_life};
 use super::{Words, cause, dropped, kept, lines};
@@ -75,7 +75,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         title: format!("{copies} of {} were sent again by a later producer session", episode.topic_name()),
         cause: Some(cause(
             if whole {
-                "a restart that began at the start of its input, or a full publication at each start by design"
+                "a restart that began where the session before had begun, or a full publication at each start by design"
             } else if earlier_goes_on {
                 "a second instance that began from an older position, or a restart beside a survivor"
             } else {
@@ -124,11 +124,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
 }
 
-/// Whether all that the earlier session wrote came again, from its first record on.
+/// Whether nearly all that the earlier session wrote to the topic came again.
 fn repeats_whole_session(episode: &Episode<'_>) -> bool {
-    let (Some(earlier), Some(later)) = (episode.earlier_session, episode.later_session) else { return false };
-    let is_first = |session: &crate::relations::SessionNote, copy: &crate::relations::StoredCopy| {
-        session.span(copy.partition).is_some_and(|span| span.first_offset == copy.batch.base_offset)
-    };
-    episode.pairs().any(|p| is_first(earlier, p.earlier) && is_first(later, p.later))
+    let Some(earlier) = episode.earlier_session else { return false };
+    let here = earlier.spans.iter().filter(|span| {
+        pair::partition(episode.relations, span.partition).is_some_and(|note| note.topic == episode.topic)
+    });
+    let records: u64 = here.map(|span| span.records).sum();
+    count(episode.surplus()).saturating_mul(10) >= records.saturating_mul(9)
 }

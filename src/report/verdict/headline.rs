@@ -23,6 +23,9 @@ fn nothing(report: &Report) -> String {
         (0, false) => "there is nothing to judge: no records could be read".to_owned(),
         (_, true) if any_identity => format!("nothing found: no event is stored more than once among {read}"),
         (_, true) => format!("nothing found in the batch headers of {read}; contents were not compared"),
+        (_, false) if report.coverage.records_keyed == 0 && any_identity => {
+            format!("nothing was compared: none of {read} has the key {}", report.invocation.key)
+        }
         (_, false) => format!("nothing found among {read}, but not everything could be read"),
     }
 }
