@@ -18,12 +18,15 @@ fn nothing(report: &Report) -> String {
     let records: u64 = ordinary(report).map(|topic| topic.visibility.read_uncommitted.records).sum();
     let any_identity = ordinary(report).any(|topic| topic.identity.is_some());
     let read = counted(records, "record");
+    let coverage = &report.coverage;
+    let lacks_key =
+        coverage.records_keyed == 0 && coverage.records_without_key + coverage.records_undecoded > 0;
     match (records, report.verdict.complete) {
         (0, true) => "there is nothing to judge: no records were found".to_owned(),
         (0, false) => "there is nothing to judge: no records could be read".to_owned(),
         (_, true) if any_identity => format!("nothing found: no event is stored more than once among {read}"),
         (_, true) => format!("nothing found in the batch headers of {read}; contents were not compared"),
-        (_, false) if report.coverage.records_keyed == 0 && any_identity => {
+        (_, false) if lacks_key && any_identity => {
             format!("nothing was compared: none of {read} has the key {}", report.invocation.key)
         }
         (_, false) => format!("nothing found among {read}, but not everything could be read"),
