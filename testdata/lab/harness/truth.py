@@ -1,0 +1,147 @@
+"""The label: every stored record is matched with the send that made it, and the cause of a copy
+follows from what the scenario did. Nothing here is typed by hand and nothing looks at our own reader.
+"""
+import json
+
+from . import stored
+
+
+def event(lab, record):
+    """The business key of a stored record."""
+    if lab.business_key == "record-key":
+        return record.key
+    if lab.business_key == "value":
+        return record.value
+    if lab.business_key.startswith("json:/"):
+        return json.loads(record.value).get(lab.business_key[6:]) if record.value else None
+    raise ValueError(lab.business_key)
+
+
+def match(lab, records):
+    """{place: send}; a record that no send acknowledged belongs to the send that was stored unseen."""
+    by_place = {(s.topic, s.partition, s.offset): s for s in lab.sends if s.offset is not None}
+    made = {r.place: by_place[r.place] for r in records if r.place in by_place}
+    ids = {}
+    for r in records:
+        if r.place in made:
+            ids.setdefault(made[r.place].session, set()).add(r.batch.producer_id)
+    acknowledged = {id(s) for s in made.values()}
+    for r in records:
+        if r.place in made:
+            continue
+        same = [s for s in lab.sends if (s.topic, s.key, s.value) == (r.batch.topic, r.key, r.value)]
+        mine = [s for s in same if r.batch.producer_id in ids.get(s.session, {r.batch.producer_id})] or same
+        unseen = [s for s in mine if id(s) not in acknowledged]
+        if not (unseen or mine):
+            raise RuntimeError(f"nobody sent {r.place} {r.key}")
+        made[r.place] = (unseen or mine)[0]
+    return made
+
+
+def cause(lab, earlier, record, made):
+    """Why `record` repeats `earlier`."""
+    first, again = made[earlier.place], made[record.place]
+    a, b = earlier.batch, record.batch
+    if (earlier.value, first.headers) != (record.value, again.headers) and not again.same_event:
+        return "same-key-update"
+    if first is again:
+        if b.producer_id == -1:
+            return "retry-without-idempotence"
+        if a.producer_id == b.producer_id and a.producer_epoch != b.producer_epoch:
+            return "epoch-bump-resend"
+        return "broker-dedup-lost"
+    if again.cause:
+        return again.cause
+    if earlier.outcome == "aborted":
+        return "aborted-then-retried"
+    if first.session == again.session:
+        return "resend-same-session"
+    return "concurrent-producers" if lab.opened[again.session] < first.number else "resend-new-session"
+
+
+def rivals(lab, earlier, record, made, code):
+    """What the files of such a pair cannot exclude, whoever reads them."""
+    if code == "concurrent-producers":
+        # A session that was open and had not written yet is not to be seen in a log.
+        begun = min(s.number for s in lab.sends if s.session == made[record.place].session)
+        if begun > made[earlier.place].number:
+            return ["resend-new-session", "undetermined"]
+    if code in ("resend-new-session", "resend-same-session", "concurrent-producers") and -1 in (earlier.batch.producer_id, record.batch.producer_id):
+        return ["undetermined"]
+    return []
+
+
+def groups(lab, records, made):
+    by_event = {}
+    for r in records:
+        if (key := event(lab, r)) is not None:
+            by_event.setdefault((r.batch.topic, key), []).append(r)
+    for (_, key), copies in by_event.items():
+        copies.sort(key=lambda r: (r.batch.partition, r.offset) if len({c.batch.partition for c in copies}) == 1 else made[r.place].number)
+        causes = {}
+        for n, r in enumerate(copies[1:], 1):
+            before = copies[:n]
+            alike = [c for c in before if c.value == r.value] or before
+            seen = [c for c in alike if c.outcome in ("", "committed")] if r.outcome in ("", "committed") else []
+            earlier = (seen or alike)[-1]
+            code = cause(lab, earlier, r, made)
+            causes.setdefault((code, tuple(rivals(lab, earlier, r, made, code) + lab.also.get(code, []))), []).append((earlier, r))
+        for (code, also), pairs in causes.items():
+            group = {"businessKey": key, "cause": code, "copies": [place(pairs[0][0]), *(place(r) for _, r in pairs)]}
+            if also:
+                group["alsoAcceptable"] = list(also)
+            if lab.not_certain:
+                group["notCertain"] = True
+            yield group
+
+
+def place(record):
+    b = record.batch
+    return {"topic": b.topic, "partition": b.partition, "offset": record.offset, "producerId": b.producer_id,
+            "producerEpoch": b.producer_epoch, "sequence": record.sequence, "visibility": record.visibility}
+
+
+def producers(batches):
+    out = {}
+    for b in batches:
+        if b.producer_id < 0 or b.control or b.count <= 0:
+            continue
+        at = b.topic, b.partition, b.producer_id, b.producer_epoch
+        entry = out.setdefault(at, dict(zip(("topic", "partition", "producerId", "producerEpoch"), at)) | {"records": 0, "firstSequence": b.base_sequence})
+        entry["records"] += len(b.records)
+        entry["lastSequence"] = b.last_sequence
+    return list(out.values())
+
+
+def gaps(lab, batches):
+    """Sequences that are not in the files: what the cleaner took, and what was not given away."""
+    seen, out = {}, []
+    for b in batches:
+        if b.producer_id < 0 or b.control:
+            continue
+        at = b.topic, b.partition, b.producer_id, b.producer_epoch
+        expected = seen.get(at, -1) + 1
+        if b.base_sequence != expected:
+            reason = "compaction" if b.topic in lab.compacted else "missing-segment"
+            out.append({"topic": b.topic, "partition": b.partition, "producerId": b.producer_id, "atOffset": b.base_offset,
+                        "expected": expected, "found": b.base_sequence, "reason": reason})
+        seen[at] = b.last_sequence
+    return out
+
+
+def label(lab, data):
+    batches = stored.read(data)
+    transactions = stored.outcomes(batches)
+    records = [r for b in batches if not b.control for r in b.records]
+    made = match(lab, records)
+    unprotected = [b for b in batches if b.producer_id < 0]
+    truth = {
+        "scenario": lab.name, "broker": f"Apache Kafka {lab.version}", "story": lab.story, "businessKey": lab.business_key,
+        "groups": list(groups(lab, records, made)), "producers": producers(batches),
+        "unprotected": {"records": sum(len(b.records) for b in unprotected), "batches": len(unprotected)},
+        "gaps": gaps(lab, batches), "transactions": transactions, "mustReport": [],
+    }
+    if lab.consumed:
+        truth["consumed"] = lab.consumed
+        truth["consumedTopics"] = sorted({b.topic for b in batches})
+    return truth | lab.truth

@@ -1,0 +1,18 @@
+"""The broker is killed with SIGKILL while an idempotent producer writes, recovers, and the producer goes
+on. Everything is stored once. At the end the broker is killed again: no snapshot, no checkpoints.
+"""
+from harness.laboratory import orders
+
+
+def run(lab):
+    lab.start()
+    lab.topic("orders", 2)
+    app = lab.producer("A", own=True, linger_ms=2, batch_size=400)
+    app.send("orders", orders(1, 60), mode="batch")
+    app.send("orders", orders(61, 90), mode="later")
+    lab.broker.stop(by=__import__("signal").SIGKILL)
+    lab.start()
+    app.results()
+    app.send("orders", orders(91, 120), mode="batch")
+    lab.stop(kill=True)
+    lab.leave()

@@ -1,0 +1,15 @@
+"""An idempotent importer is killed; the next one begins 20 orders too early."""
+from harness.laboratory import orders
+
+
+def run(lab):
+    lab.start()
+    lab.topic("orders")
+    first = lab.producer("A", own=True)
+    first.send("orders", orders(1, 60))
+    first.kill()
+    second = lab.producer("B", own=True)
+    second.send("orders", orders(41, 80))
+    second.close()
+    lab.stop()
+    lab.leave()
