@@ -15,6 +15,7 @@ mod internal_topics;
 mod lanes;
 mod memory;
 mod pass;
+mod progress;
 mod replicas;
 mod samples;
 mod strays;

@@ -7,6 +7,7 @@
 
 use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
 use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
+use super::progress::Progress;
 use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
 use crate::facts::{Ledger, PartitionContext, PartitionFacts, Readable, ReadableRecords};
@@ -17,7 +18,7 @@ use crate::units::{FilePosition, Offset};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Chunks that may be under way or wait for their turn, for each thread.
 const AHEAD: u64 = 4;
@@ -107,8 +108,7 @@ pub(super) fn read_all(
     let shared = Shared {
         reader: Mutex::new(ChunkReader::new(tasks(subjects), mode)),
         fold: Mutex::new(Fold::new(subjects, mode, digest_key, rows)),
-        progress: Mutex::new(0),
-        moved: Condvar::new(),
+        progress: Progress::default(),
         window: AHEAD * u64::try_from(threads).unwrap_or(1),
     };
     std::thread::scope(|scope| {
@@ -138,8 +138,7 @@ struct Shared<'s> {
     reader: Mutex<ChunkReader>,
     fold: Mutex<Fold<'s>>,
     /// How many chunks were folded.
-    progress: Mutex<u64>,
-    moved: Condvar,
+    progress: Progress,
     window: u64,
 }
 
@@ -151,19 +150,14 @@ fn work(shared: &Shared<'_>, subjects: &[Subject<'_>], digest_key: DigestKey) {
     let mut lanes = Lanes::new(digest_key);
     loop {
         let Some(chunk) = lock(&shared.reader).next_chunk() else { return };
-        let mut folded = lock(&shared.progress);
-        while chunk.number >= folded.saturating_add(shared.window) {
-            folded = shared.moved.wait(folded).unwrap_or_else(PoisonError::into_inner);
-        }
-        drop(folded);
+        shared.progress.wait_for(chunk.number, shared.window);
         let piece = take_apart(chunk, subjects, &mut lanes);
         let mut fold = lock(&shared.fold);
         fold.add(piece);
         // After an error nothing is folded any more, and nobody waits for it.
         let done = if fold.failed.is_some() { u64::MAX } else { fold.next };
         drop(fold);
-        *lock(&shared.progress) = done;
-        shared.moved.notify_all();
+        shared.progress.reached(done);
         if done == u64::MAX {
             return;
         }
