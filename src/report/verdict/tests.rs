@@ -188,9 +188,21 @@ fn nothing_found_says_what_was_read_and_what_counts_as_one_event() {
 }
 
 #[test]
+fn a_key_that_no_record_has_is_no_all_clear() {
+    let mut report = report();
+    report.verdict.complete = false;
+    report.invocation.key = "json:/nope".to_owned();
+    report.coverage.records_keyed = 0;
+    report.coverage.records_without_key = 80;
+    let verdict = of(&report, Some(Severity::Low));
+    assert_eq!(verdict.headline, "nothing was compared: none of 80 records has the key json:/nope");
+}
+
+#[test]
 fn nothing_found_in_half_of_the_evidence_is_not_called_clean() {
     let mut report = report();
     report.verdict.complete = false;
+    report.coverage.records_keyed = 79;
     report.coverage.records_undecoded = 1;
     report.coverage.damage_omitted = 2;
     let verdict = of(&report, Some(Severity::Low));
