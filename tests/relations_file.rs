@@ -23,6 +23,7 @@ fn audit_of(scenario: &str, key: &str) -> audit::Audit {
         threads: 2,
         examples: Examples::All,
         expiration_ms: None,
+        partition_counts: std::collections::BTreeMap::new(),
         as_of: None,
         invocation: Invocation::default(),
     })

@@ -24,6 +24,7 @@ fn options(paths: &[PathBuf], key: &str, memory: Memory) -> AuditOptions {
         memory,
         examples: Examples::All,
         expiration_ms: None,
+        partition_counts: std::collections::BTreeMap::new(),
         as_of: None,
         invocation: Invocation::default(),
     }

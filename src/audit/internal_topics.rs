@@ -97,6 +97,12 @@ impl InternalTopics {
         self.metadata.topic_config(topic, "cleanup.policy").map(|policy| policy.contains("compact"))
     }
 
+    /// How many partitions the topic has.
+    pub(super) fn partition_count(&self, topic: &str) -> Option<u32> {
+        let (_, topic) = self.metadata.topic(topic)?;
+        u32::try_from(topic.partitions.len()).ok().filter(|count| *count > 0)
+    }
+
     /// `producer.id.expiration.ms`, where it was set while the broker ran.
     pub(super) fn expiration_ms(&self, broker_id: Option<i32>) -> Option<i64> {
         self.metadata.broker_config(broker_id?, "producer.id.expiration.ms")?.parse().ok()

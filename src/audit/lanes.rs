@@ -1,6 +1,7 @@
 //! Takes one batch apart for both lanes: its header for the batch lane, its records for the record
 //! lane.
 
+use super::routing::{Route, Routed};
 use crate::candidates::{DigestKey, Row};
 use crate::facts::BatchFact;
 use crate::format::control::ControlRecord;
@@ -20,6 +21,8 @@ pub(super) enum RecordLane<'p> {
         log_start: Offset,
         /// The partition's index in the rows.
         partition: u32,
+        /// How its keys are routed, where that is known.
+        route: Option<Route>,
     },
     /// Nothing: a replica that does not lead, or only headers were asked for.
     Skip,
@@ -65,6 +68,7 @@ pub(super) struct Gathered {
     pub(super) readable: Vec<u64>,
     pub(super) rows: Vec<Row>,
     pub(super) counts: RecordCounts,
+    pub(super) routed: Routed,
     /// Batches with the right checksum whose records cannot be read.
     pub(super) damage: Vec<Damage>,
 }
@@ -91,9 +95,9 @@ impl Lanes {
             read = batch.for_each_record(&mut self.decompressor, |record| {
                 control = control.or_else(|| ControlRecord::read(record).ok());
             });
-        } else if let RecordLane::Digest { plan, log_start, partition } = *lane {
+        } else if let RecordLane::Digest { plan, log_start, partition, route } = *lane {
             let Self { digest_key, decompressor, content } = self;
-            let Gathered { rows, counts, .. } = into;
+            let Gathered { rows, counts, routed, .. } = into;
             let (mut first, mut last, mut count) = (None, None, 0u32);
             read = batch.for_each_record(decompressor, |record| {
                 first.get_or_insert(record.offset);
@@ -101,6 +105,9 @@ impl Lanes {
                 count += 1;
                 if record.offset < log_start {
                     return;
+                }
+                if let Some(route) = route {
+                    route.take(record, routed);
                 }
                 let (keyed, identity) = digest_key.identity(&plan.identity, content, &plan.mask, record);
                 match keyed {

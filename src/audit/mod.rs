@@ -17,6 +17,7 @@ mod memory;
 mod pass;
 mod progress;
 mod replicas;
+mod routing;
 mod samples;
 mod strays;
 mod verify;
@@ -31,6 +32,7 @@ use crate::judgement::collisions::BatchPlaces;
 use crate::judgement::reuse::Reused;
 use crate::judgement::{self, duplicates::Examples};
 use crate::keys::Identity;
+use crate::plan::routing::Routing;
 use crate::plan::{ContentRules, KeyChoice, TopicPlan};
 use crate::relations::{self, Relations};
 use crate::report::model::{Invocation, Report};
@@ -40,6 +42,7 @@ use internal_topics::InternalTopics;
 use lanes::RecordLane;
 pub use memory::Memory;
 use pass::{PartitionOutcome, Subject, SubjectSegment};
+use routing::Route;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -66,6 +69,8 @@ pub struct AuditOptions {
     pub examples: Examples,
     /// `producer.id.expiration.ms`, where the user tells it.
     pub expiration_ms: Option<i64>,
+    /// Partition counts of topics, where the user tells them.
+    pub partition_counts: BTreeMap<String, u32>,
     /// The time that stands for now; the newest time of the evidence where it is not given.
     pub as_of: Option<i64>,
     /// What the report says of the call.
@@ -120,7 +125,12 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     let leaders = replicas::leaders(&inventory, options.mode);
     let internal = InternalTopics::read(&inventory, &leaders, options.mode);
     let topics = Topics::of(&inventory);
-    let plans: Vec<TopicPlan> = samples::take(&inventory, &leaders, &topics, options)
+    let samples = samples::take(&inventory, &leaders, &topics, options);
+    let counts = |topic: &str| {
+        options.partition_counts.get(topic).copied().or_else(|| internal.partition_count(topic))
+    };
+    let routings = routing::recognise(&inventory, &leaders, &topics, &samples, &counts);
+    let plans: Vec<TopicPlan> = samples
         .iter()
         .zip(&topics.all)
         .map(|(sample, topic)| crate::plan::decide(&topic.name, &options.key, &options.rules, sample))
@@ -135,7 +145,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
                 at,
                 dir,
                 leaders[at] == at,
-                &plans[topics.of_partition(at)],
+                Chosen { plan: &plans[topics.of_partition(at)], routing: routings[topics.of_partition(at)] },
                 &internal,
                 options,
             )
@@ -197,6 +207,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     let reused_ranges = judgement::collisions::reused_ranges(&judged);
     let copies = copied_batches(&relations, &reused_ranges);
     findings.extend(judgement::collisions::judge(&judged, &copies));
+    let routed = routing::topics(&inventory, &leaders, &topics, &routings, &outcomes, &counts);
+    findings.extend(judgement::misrouted::judge(&routed, options.examples));
     findings.extend(judgement::reuse::judge(&reused_offsets(&inventory, &outcomes)));
     name_transactions(&mut findings, &internal);
     let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
@@ -270,12 +282,19 @@ impl Topics {
     }
 }
 
+/// What the sample of a topic decided about its records.
+#[derive(Clone, Copy)]
+struct Chosen<'p> {
+    plan: &'p TopicPlan,
+    routing: Option<Routing>,
+}
+
 fn subject<'p>(
     inventory: &Inventory,
     at: usize,
     dir: &PartitionDir,
     leads: bool,
-    plan: &'p TopicPlan,
+    chosen: Chosen<'p>,
     internal: &InternalTopics,
     options: &AuditOptions,
 ) -> Subject<'p> {
@@ -315,7 +334,11 @@ fn subject<'p>(
     };
     let digests = leads && options.records == Records::Read;
     let lane = match (digests, u32::try_from(at)) {
-        (true, Ok(partition)) => RecordLane::Digest { plan, log_start: dir.log_start_offset, partition },
+        (true, Ok(partition)) => {
+            let Chosen { plan, routing } = chosen;
+            let route = routing.and_then(|routing| Route::new(routing, dir));
+            RecordLane::Digest { plan, log_start: dir.log_start_offset, partition, route }
+        }
         _ => RecordLane::Skip,
     };
     Subject { context, lane, segments }

@@ -14,6 +14,7 @@ use crate::facts::{Ledger, PartitionContext, PartitionFacts, Readable, ReadableR
 use crate::format::segment::TailExpectation;
 use crate::format::{ByteSource, Damage, DamageKind, SegmentItem, SegmentScanner, TimestampType};
 use crate::input::{self, ReadMode};
+use crate::plan::routing::{RoutedPartition, Trail};
 use crate::units::{FilePosition, Offset};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -75,6 +76,8 @@ pub(super) struct PartitionOutcome {
     pub(super) counts: RecordCounts,
     /// Base offsets of batches that do not go on where their producer was.
     pub(super) out_of_sequence: BTreeSet<Offset>,
+    /// Whether its keys stand where the topic's partitioner puts them.
+    pub(super) routed: RoutedPartition,
     /// Where chunks begin: from there a single batch is found again.
     pub(super) starts: Vec<ChunkStart>,
     /// Bytes that were read as batches.
@@ -251,6 +254,7 @@ struct Current {
     next_offset: Option<Offset>,
     ledger: Ledger,
     readable: ReadableRecords,
+    trail: Trail,
     outcome: PartitionOutcome,
 }
 
@@ -336,17 +340,19 @@ impl<'s> Fold<'s> {
             next_offset: None,
             ledger: Ledger::new(subject.context.clone()),
             readable: ReadableRecords::default(),
+            trail: Trail::default(),
             outcome: PartitionOutcome::default(),
         });
     }
 
     fn close(&mut self) {
-        if let Some(Current { ledger, readable, mut outcome, .. }) = self.current.take() {
+        if let Some(Current { ledger, readable, trail, mut outcome, .. }) = self.current.take() {
             outcome.facts = ledger.finish();
             outcome.readable = readable.finish(&outcome.facts);
             let gaps = outcome.facts.gaps.iter().map(|gap| Offset(gap.at_offset));
             outcome.out_of_sequence =
                 gaps.chain(outcome.facts.steps.iter().map(|step| step.at_offset)).collect();
+            outcome.routed = trail.finish();
             self.done.push(outcome);
         }
     }
@@ -454,6 +460,8 @@ impl Current {
         for row in gathered.rows {
             rows.push(row)?;
         }
+        let routed = gathered.routed;
+        self.trail.take(&routed.strays, routed.newer_behind, routed.keyed);
         self.outcome.counts.add(gathered.counts);
         for damage in gathered.damage {
             self.outcome.damage.push((segment, damage));

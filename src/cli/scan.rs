@@ -68,6 +68,9 @@ pub struct ScanArguments {
     /// producer.id.expiration.ms of the broker, in milliseconds
     #[arg(long, value_name = "MS")]
     expiration: Option<i64>,
+    /// The partition count of a topic, where not all of its partitions are here
+    #[arg(long, value_name = "TOPIC=N", value_parser = parse_count)]
+    partition_count: Vec<(String, u32)>,
     /// The time that stands for now, RFC 3339 or milliseconds; by default the newest time of the
     /// evidence
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -151,6 +154,15 @@ fn parse_memory(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A topic and its partition count.
+fn parse_count(text: &str) -> Result<(String, u32), String> {
+    let parts = text.rsplit_once('=').filter(|(topic, _)| !topic.is_empty());
+    let count = parts.and_then(|(topic, count)| Some((topic.to_owned(), count.parse().ok()?)));
+    count
+        .filter(|(_, count)| *count > 0)
+        .ok_or_else(|| "expected a topic and a number, as orders=12".to_owned())
+}
+
 pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
     let options = options(arguments)?;
     let sink = report::sink::Sink::beside(&arguments.paths);
@@ -231,6 +243,7 @@ fn options(arguments: &ScanArguments) -> Result<AuditOptions, AuditError> {
             Examples::AtMost(arguments.max_groups)
         },
         expiration_ms: arguments.expiration,
+        partition_counts: arguments.partition_count.iter().cloned().collect(),
         as_of: arguments.as_of,
         invocation: Invocation { paths: told_paths(arguments), key, options: told(arguments) },
     })
@@ -261,6 +274,11 @@ fn told(arguments: &ScanArguments) -> BTreeMap<String, serde_json::Value> {
     }
     if let Some(expiration) = arguments.expiration {
         tell("expiration", expiration.into());
+    }
+    if !arguments.partition_count.is_empty() {
+        let counts: BTreeMap<&str, u32> =
+            arguments.partition_count.iter().map(|(topic, count)| (topic.as_str(), *count)).collect();
+        tell("partitionCount", serde_json::json!(counts));
     }
     if let Some(as_of) = arguments.as_of {
         tell("asOf", as_of.into());

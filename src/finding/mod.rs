@@ -89,6 +89,9 @@ pub struct Finding {
     /// Records in a partition that the partitioner would not choose (`misrouted-key`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<MisroutedRecord>,
+    /// How many such records are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub records_omitted: u64,
     /// The partitioner that the other keys follow (`misrouted-key`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitioner: Option<String>,
@@ -126,6 +129,7 @@ impl Finding {
             stretches_omitted: 0,
             snapshots: Vec::new(),
             records: Vec::new(),
+            records_omitted: 0,
             partitioner: None,
             ranges: Vec::new(),
         }

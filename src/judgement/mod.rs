@@ -12,6 +12,7 @@ pub mod duplicates;
 mod gaps;
 mod identify;
 mod leader_epochs;
+pub mod misrouted;
 mod offsets;
 mod protection;
 pub mod reuse;

@@ -6,10 +6,12 @@
 
 mod content;
 mod json;
+mod partitioner;
 mod spec;
 
 pub use content::{Content, Mask, masked_content};
 pub use json::{JsonPointer, scalars};
+pub use partitioner::{KeyHashes, Partitioner};
 pub use spec::{KeyPart, KeySpec, KeySpecError, Part};
 
 use crate::format::Record;

@@ -5,6 +5,7 @@
 //! for is never replaced; `auto` never picks a field of the payload by itself.
 
 mod fields;
+pub mod routing;
 mod sample;
 mod volatile;
 

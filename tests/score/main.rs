@@ -44,6 +44,7 @@ const PASSING: &[&str] = &[
     "expired-retry",
     "fan-out-restart",
     "header-id",
+    "keyed-multi-partition",
     "mirrormaker2-kill-restart",
     "misplaced-batch",
     "missing-segment",

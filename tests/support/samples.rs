@@ -41,6 +41,7 @@ pub fn finding(code: Code, title: &str) -> Finding {
         stretches_omitted: 0,
         snapshots: Vec::new(),
         records: Vec::new(),
+        records_omitted: 0,
         partitioner: None,
         ranges: Vec::new(),
     }

@@ -19,7 +19,7 @@ pub(super) fn show(page: &mut Page, finding: &Finding) {
     if let Some(partitioner) = &finding.partitioner {
         page.paragraph(2, &format!("The other keys follow {}.", named(partitioner)));
     }
-    examples(page, &finding.records, 0, misrouted);
+    examples(page, &finding.records, finding.records_omitted, misrouted);
     examples(page, &finding.ranges, 0, range);
 }
 

@@ -51,6 +51,7 @@ fn finding(code: Code, groups: u64, surplus: u64) -> Finding {
         stretches_omitted: 0,
         snapshots: Vec::new(),
         records: Vec::new(),
+        records_omitted: 0,
         partitioner: None,
         ranges: Vec::new(),
     }
