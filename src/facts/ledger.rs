@@ -7,6 +7,7 @@
 
 use super::continuity::Continuity;
 use super::leader_epochs::LeaderEpochs;
+use super::order::OrderFold;
 use super::producers::{DEFAULT_EXPIRATION_MS, Producers};
 use super::protection::earliest;
 use super::snapshots::SnapshotCheck;
@@ -27,6 +28,7 @@ pub struct Ledger {
     counts: Counts,
     continuity: Continuity,
     leader_epochs: LeaderEpochs,
+    order: OrderFold,
     producers: Producers,
     protection: Protection,
     transactions: Transactions,
@@ -56,6 +58,7 @@ impl Ledger {
             counts: Counts::default(),
             continuity,
             leader_epochs: LeaderEpochs::default(),
+            order: OrderFold::default(),
             producers: Producers::default(),
             protection: Protection::default(),
             transactions: Transactions::default(),
@@ -144,6 +147,7 @@ impl Ledger {
             transactions,
             withheld,
             protection: self.protection,
+            order: self.order.finish(),
             gaps,
             gaps_omitted,
             steps,
@@ -178,6 +182,7 @@ impl Ledger {
         self.counts.first_timestamp = earliest(self.counts.first_timestamp, first);
         self.counts.last_timestamp = self.counts.last_timestamp.max(time);
         self.protection.add(header, records);
+        self.order.batch(header);
         if header.timestamp_type() == TimestampType::LogAppendTime {
             self.clock = self.clock.max(time);
         }

@@ -10,6 +10,7 @@ mod continuity;
 mod gaps;
 mod leader_epochs;
 mod ledger;
+mod order;
 mod producers;
 mod protection;
 mod readable;
@@ -22,6 +23,8 @@ mod transactions;
 
 pub use commits::{CommitHistory, GroupCommits, Rewind};
 pub use ledger::Ledger;
+pub use order::{MovedBlock, Order};
+pub use producers::DEFAULT_EXPIRATION_MS;
 pub use readable::{Readable, ReadableRecords};
 pub use sessions::{Session, SessionIndex, SessionSpan, SessionStart, Sessions};
 
@@ -384,6 +387,8 @@ pub struct PartitionFacts {
     pub withheld: Vec<WithheldRange>,
     /// Records by protection mode.
     pub protection: Protection,
+    /// Whether batches without producer id stand in the order of their times.
+    pub order: Order,
     /// Sequences that are missing, in offset order.
     pub gaps: Vec<Gap>,
     /// How many gaps are not listed, by reason.

@@ -16,7 +16,7 @@ use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
 use std::collections::{BTreeMap, HashMap};
 
 /// `producer.id.expiration.ms` where nothing tells it (KIP-854).
-pub(super) const DEFAULT_EXPIRATION_MS: i64 = 86_400_000;
+pub const DEFAULT_EXPIRATION_MS: i64 = 86_400_000;
 /// Steps that are kept one by one.
 const MAX_STEPS: usize = 1_000;
 

@@ -6,6 +6,7 @@
 //! enters only as `as_of`. A code names the mechanism that the files show; the likely cause behind
 //! it is a sentence with a confidence of its own.
 
+mod churn;
 pub mod collisions;
 mod draft;
 pub mod duplicates;
@@ -14,6 +15,7 @@ mod identify;
 mod leader_epochs;
 pub mod misrouted;
 mod offsets;
+mod order;
 mod protection;
 pub mod reuse;
 mod sequences;
@@ -49,6 +51,8 @@ pub fn single_facts(
     findings.extend(snapshots::judge(partitions));
     findings.extend(transactions::judge(partitions, as_of));
     findings.extend(leader_epochs::judge(partitions));
+    findings.extend(order::judge(partitions));
+    findings.extend(churn::judge(partitions, sessions));
     findings.sort_by(|a, b| {
         (a.code, a.severity, &a.topics, &a.partitions).cmp(&(b.code, b.severity, &b.topics, &b.partitions))
     });

@@ -72,7 +72,8 @@ pub(super) const IDEMPOTENCE_INEFFECTIVE: Explanation = Explanation {
 pub(super) const PRODUCER_CHURN: Explanation = Explanation {
     code: Code::ProducerChurn,
     meaning: "far more short producer sessions than the broker can remember",
-    shows: "The partition holds very many producer ids with few records each. Every one costs the broker memory \
+    shows: "The topic holds very many producer ids with few records each: 500 or more that a broker had to \
+            remember at once, with at most 20 records in at most a minute. Every one costs the broker memory \
             until it expires and makes snapshots and restarts slower. Usually a producer is created for each \
             request or message instead of once for the process; idempotence, which works within one session, \
             then protects next to nothing.",
@@ -110,8 +111,8 @@ pub(super) const INTERLEAVED_WRITERS: Explanation = Explanation {
 pub(super) const ORDER_BROKEN: Explanation = Explanation {
     code: Code::OrderBroken,
     meaning: "without protection, a retried batch went behind a later one",
-    shows: "Client times, or a version field in the values, step back as a block: a batch stands behind one that was \
-            created after it. With several requests in flight and no idempotence a batch that failed and was sent \
+    shows: "Client times step back as a block: a batch stands behind ones that were created after it, its times lie \
+            in a hole of the stream before them, and the stream is in order otherwise. With several requests in flight and no idempotence a batch that failed and was sent \
             again lands behind its successors. For a topic in which the newest record of a key wins, an old state \
             may have won.",
     innocent: &[
@@ -120,7 +121,7 @@ pub(super) const ORDER_BROKEN: Explanation = Explanation {
     ],
     evidence: &[
         "the block that moved, with offsets and times",
-        "the keys for which an older version came last",
+        "the place before later batches where its times belong, and that no other batch fills it",
     ],
     next: &[
         "Switch idempotence on: it keeps the order with up to five requests in flight.",
@@ -132,7 +133,9 @@ pub(super) const ORDER_BROKEN: Explanation = Explanation {
 pub(super) const MISROUTED_KEY: Explanation = Explanation {
     code: Code::MisroutedKey,
     meaning: "a keyed record is in a partition that the topic's partitioner would not choose",
-    shows: "Nearly all keys of the topic stand where one known partitioner puts them, and these do not. Records of \
+    shows: "Four fifths or more of the topic's keys stand where one known partitioner puts them (murmur2 of Java, \
+            crc32 of librdkafka, fnv1a of sarama and kafka-go), and these do not. --partition-count tells the \
+            count where not all partitions are here. Records of \
             one key in several partitions lose their order, and consumers that keep state by key see only a part.",
     innocent: &[
         "Records from before the partition count was raised stand where the old count put them.",
