@@ -12,7 +12,7 @@ const MOST: u64 = 2 << 30;
 /// Where the system does not tell how much memory it has.
 const UNTOLD: u64 = 512 << 20;
 /// A thread holds a piece of a log, what it became, and a few that wait for their turn.
-const OF_A_THREAD: u64 = 16 << 20;
+const OF_A_THREAD: u64 = 32 << 20;
 
 /// How much memory may be used, and where the rest goes.
 #[derive(Clone, Debug)]
@@ -95,6 +95,6 @@ mod tests {
         assert!(rows.sorted + wanted <= 128 << 20);
         assert!(rows.collected <= 128 << 20);
         assert!(wanted + candidates <= 128 << 20);
-        assert_eq!(memory.most_threads(), 8);
+        assert_eq!(memory.most_threads(), 4);
     }
 }

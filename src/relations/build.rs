@@ -2,7 +2,7 @@
 
 use super::{Candidate, KeyGroup, PartitionNote, RelatedCopy, SessionNote, StoredCopy, level};
 use crate::finding::{BusinessKey, Visibility};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Groups candidates of each topic by identity and content; what is stored once is left out. They
 /// come in their order and are taken one by one, so that no more than the copies of one content are
@@ -93,32 +93,35 @@ fn source(
     sessions: &[SessionNote],
     equal: &[Candidate],
     of_topic: &[Candidate],
-) -> Option<StoredCopy> {
+) -> Option<Box<StoredCopy>> {
     let topic = |one: &Candidate| place(partitions, &one.copy).0;
     let own = of_topic.first().map(topic);
+    // Most events stand in one topic.
+    if equal.len() == of_topic.len() {
+        return None;
+    }
+    let written: HashSet<_> =
+        of_topic.iter().map(|one| (one.exact_content, one.copy.client_timestamp)).collect();
+    let writers: BTreeSet<u32> = of_topic.iter().filter_map(|one| one.copy.session).collect();
     let wrote_to = |wanted: Option<u32>| {
-        of_topic.iter().filter_map(|one| sessions.get(usize::try_from(one.copy.session?).ok()?)).any(
-            |session| {
-                session.spans.iter().any(|span| {
-                    let note = usize::try_from(span.partition).ok().and_then(|at| partitions.get(at));
-                    note.map(|note| note.topic) == wanted
-                })
-            },
-        )
+        writers.iter().filter_map(|&at| sessions.get(usize::try_from(at).ok()?)).any(|session| {
+            session.spans.iter().any(|span| {
+                let note = usize::try_from(span.partition).ok().and_then(|at| partitions.get(at));
+                note.map(|note| note.topic) == wanted
+            })
+        })
     };
-    equal.chunk_by(|a, b| topic(a) == topic(b)).filter(|other| other.first().map(topic) != own).find_map(
-        |other| {
-            let is_source = |one: &Candidate| {
-                of_topic.iter().any(|copy| {
-                    one.exact_content == copy.exact_content
-                        && one.copy.client_timestamp.is_some()
-                        && one.copy.client_timestamp == copy.copy.client_timestamp
-                })
-            };
-            let source = other.iter().find(|one| is_source(one))?;
-            (other.len() < of_topic.len() && !wrote_to(other.first().map(topic))).then(|| source.copy.clone())
-        },
-    )
+    equal
+        .chunk_by(|a, b| topic(a) == topic(b))
+        .filter(|other| other.first().map(topic) != own && other.len() < of_topic.len())
+        .filter(|other| !wrote_to(other.first().map(topic)))
+        .find_map(|other| {
+            let source = other.iter().find(|one| {
+                let time = one.copy.client_timestamp;
+                time.is_some() && written.contains(&(one.exact_content, time))
+            })?;
+            Some(Box::new(source.copy.clone()))
+        })
 }
 
 /// The place of each session in the order in which sessions began.
@@ -133,14 +136,15 @@ fn ranks(sessions: &[SessionNote]) -> Vec<usize> {
 }
 
 fn in_order(partitions: &[PartitionNote], mut groups: Vec<KeyGroup>) -> Vec<KeyGroup> {
-    groups.sort_by_cached_key(|group| {
-        let first = group
-            .copies
-            .iter()
-            .filter(|copy| copy.repeats.is_some())
-            .map(|copy| place(partitions, &copy.copy));
-        (first.min(), group.business_key.clone())
-    });
+    let first = |group: &KeyGroup| {
+        let surplus = group.copies.iter().filter(|copy| copy.repeats.is_some());
+        surplus.map(|copy| place(partitions, &copy.copy)).min()
+    };
+    groups.sort_by_cached_key(first);
+    // Keys may be long, so that they are only compared where places do not tell.
+    for same_place in groups.chunk_by_mut(|a, b| first(a) == first(b)).filter(|same| same.len() > 1) {
+        same_place.sort_by(|a, b| a.business_key.cmp(&b.business_key));
+    }
     groups
 }
 

@@ -156,7 +156,7 @@ pub struct KeyGroup {
     pub copies: Vec<RelatedCopy>,
     /// A record of another topic with equal content and client time, which holds the event fewer
     /// times: where a pipeline may have read it.
-    pub source: Option<StoredCopy>,
+    pub source: Option<Box<StoredCopy>>,
 }
 
 /// A copy and what it repeats.

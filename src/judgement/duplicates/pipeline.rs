@@ -78,7 +78,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
     let unprotected = |copy: &crate::relations::StoredCopy| !copy.producer_id.is_protected();
     let may_fan_out = step.is_none()
-        && episode.pairs().any(|p| unprotected(p.later) && p.group.source.as_ref().is_some_and(unprotected));
+        && episode
+            .pairs()
+            .any(|p| unprotected(p.later) && p.group.source.as_deref().is_some_and(unprotected));
     if may_fan_out {
         alternatives.push(kept(
             "fan-out",
