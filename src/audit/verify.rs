@@ -53,7 +53,8 @@ impl<'a> Verifier<'a> {
                     finding.groups.push(group);
                     continue;
                 }
-                let surplus = u64::try_from(group.copies.len().saturating_sub(1)).unwrap_or(0);
+                let listed = u64::try_from(group.copies.len().saturating_sub(1)).unwrap_or(0);
+                let surplus = listed.saturating_add(group.copies_omitted);
                 finding.counts.groups = finding.counts.groups.saturating_sub(1);
                 finding.counts.surplus_records = finding.counts.surplus_records.saturating_sub(surplus);
                 finding.counts.surplus_committed =

@@ -126,6 +126,9 @@ pub struct Group {
     pub business_key: BusinessKey,
     /// The earlier copy first, then the surplus copies.
     pub copies: Vec<Copy>,
+    /// How many more copies there are.
+    #[serde(default)]
+    pub copies_omitted: u64,
 }
 
 /// The identity of an event, in the form that the report may show.

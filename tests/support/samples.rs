@@ -96,6 +96,7 @@ pub fn resend() -> Finding {
                     Some(index + 40),
                 ),
             ],
+            copies_omitted: 0,
         })
         .collect();
     let mut finding = finding(Code::ResendNewSession, "producer 2000 sent 20 orders of producer 1000 again");

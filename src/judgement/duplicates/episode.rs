@@ -6,6 +6,9 @@ use crate::finding::{Code, Copy, Counts, Finding, Group, Level, Place, TopicPart
 use crate::relations::{KeyGroup, Relations, SessionNote, StoredCopy};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Surplus copies of one event that a report lists: a key may be stored ten million times.
+const COPIES: usize = 100;
+
 /// The surplus copies of one incident.
 pub(super) struct Episode<'r> {
     pub(super) relations: &'r Relations,
@@ -153,8 +156,12 @@ impl<'r> Episode<'r> {
         let topic = self.topic_name().to_owned();
         let surplus_committed =
             self.groups.iter().map(|(&group, copies)| self.surplus_committed(group, copies)).sum();
-        let groups =
-            self.groups.iter().take(limit).filter_map(|(&g, copies)| self.group(g, copies)).collect();
+        let groups = self
+            .groups
+            .iter()
+            .take(limit)
+            .filter_map(|(&g, copies)| self.group(g, copies, examples))
+            .collect();
         Finding {
             id: String::new(),
             code: self.code,
@@ -197,8 +204,11 @@ impl<'r> Episode<'r> {
 
     fn surplus_committed(&self, group: usize, copies: &[usize]) -> u64 {
         let Some(group) = self.relations.groups.get(group) else { return 0 };
-        let visible = self.members(group, copies).iter().filter(|(copy, _)| self.is_committed(copy)).count();
-        count(visible.saturating_sub(1))
+        let surplus = copies.iter().filter_map(|&at| group.copies.get(at));
+        let visible = surplus.filter(|related| self.is_committed(&related.copy)).count();
+        let first = self.members(group, copies.get(..1).unwrap_or_default());
+        let original = first.first().is_some_and(|(copy, _)| self.is_committed(copy));
+        count((visible + usize::from(original)).saturating_sub(1))
     }
 
     fn is_committed(&self, copy: &StoredCopy) -> bool {
@@ -206,11 +216,19 @@ impl<'r> Episode<'r> {
         copy.visibility.counts_when_committed() && stable.is_some_and(|stable| copy.offset < stable)
     }
 
-    fn group(&self, group: usize, copies: &[usize]) -> Option<Group> {
+    fn group(&self, group: usize, copies: &[usize], examples: Examples) -> Option<Group> {
         let group = self.relations.groups.get(group)?;
-        let copies =
-            self.members(group, copies).into_iter().map(|(copy, pair)| self.copy(copy, pair)).collect();
-        Some(Group { business_key: group.business_key.clone(), copies })
+        let limit = match examples {
+            Examples::AtMost(_) => COPIES,
+            Examples::All => usize::MAX,
+        };
+        let shown = copies.get(..limit).unwrap_or(copies);
+        let members = self.members(group, shown);
+        Some(Group {
+            business_key: group.business_key.clone(),
+            copies: members.into_iter().map(|(copy, pair)| self.copy(copy, pair)).collect(),
+            copies_omitted: count(copies.len().saturating_sub(shown.len())),
+        })
     }
 
     fn copy(&self, copy: &StoredCopy, pair: Option<Pair<'_>>) -> Copy {

@@ -103,7 +103,8 @@ fn group_lines(
             remarks.push(wording::visibility(copy.visibility).to_owned());
         }
         if index + 1 == COPIES && group.copies.len() > COPIES {
-            remarks.push(format!("… and {} more", group.copies.len() - COPIES));
+            let more = u64::try_from(group.copies.len() - COPIES).unwrap_or(0);
+            remarks.push(format!("… and {} more", more.saturating_add(group.copies_omitted)));
         }
         lines.push([
             if index == 0 { key.clone() } else { String::new() },
