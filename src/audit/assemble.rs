@@ -157,7 +157,9 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>) -> Report {
         add(&mut report.visibility.read_committed, topic.visibility.read_committed);
     }
     (report.producers, report.producers_omitted) = producers(parts);
-    report.verdict.complete = coverage_is_complete(parts) && !nothing_keyed(&report.coverage);
+    report.verdict.complete = coverage_is_complete(parts)
+        && !nothing_keyed(&report.coverage)
+        && report.coverage.records_undecoded == 0;
     report.findings = findings;
     report
 }

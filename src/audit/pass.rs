@@ -151,6 +151,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn work(shared: &Shared<'_>, subjects: &[Subject<'_>], digest_key: DigestKey) {
     let mut lanes = Lanes::new(digest_key);
+    let _release = Release(&shared.progress);
     loop {
         let Some(chunk) = lock(&shared.reader).next_chunk() else { return };
         shared.progress.wait_for(chunk.number, shared.window);
@@ -163,6 +164,17 @@ fn work(shared: &Shared<'_>, subjects: &[Subject<'_>], digest_key: DigestKey) {
         shared.progress.reached(done);
         if done == u64::MAX {
             return;
+        }
+    }
+}
+
+/// Lets the others go on to their end when a worker panics: they must not wait for its chunk.
+struct Release<'p>(&'p Progress);
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.reached(u64::MAX);
         }
     }
 }

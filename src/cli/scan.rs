@@ -174,6 +174,9 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     if let Some(directory) = &arguments.temp_dir {
         sink.check_directory(directory)?;
     }
+    if arguments.output.is_some() && arguments.output == arguments.list {
+        return Err(AuditError::Usage("--output and --list name the same file".to_owned()));
+    }
     let mut audit = audit::run(&options)?;
     audit.report.verdict = report::verdict::of(&audit.report, arguments.fail_on.severity());
     if let Some(path) = &arguments.list {

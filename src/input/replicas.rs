@@ -104,7 +104,9 @@ fn compare(a: &PartitionDir, b: &PartitionDir, log_dirs: &[LogDir], topic_ids: u
         ((Some(_), Some(_)), Some((x, y))) if x == y => Relation::Copies(ReplicaBasis::SameBroker),
         ((Some(_), Some(_)), Some(_)) => Relation::Copies(ReplicaBasis::ClusterAndName),
         (_, Some((x, y))) if x != y => Relation::Copies(ReplicaBasis::NameOnly),
-        _ => Relation::Unknown,
+        // Two places of one partition are replicas or copies, whatever else is missing: counted apart,
+        // every record would be a duplicate.
+        _ => Relation::Copies(ReplicaBasis::NameOnly),
     }
 }
 
@@ -119,7 +121,7 @@ impl Relation {
         match self {
             Self::Copies(ReplicaBasis::TopicId | ReplicaBasis::ClusterAndName) => None,
             Self::Copies(ReplicaBasis::NameOnly) => Some(format!(
-                "taken for a replica of {}: the names are equal and the brokers differ, but nothing names the cluster",
+                "taken for a replica of {}: the names are equal, and no topic id, cluster or broker says otherwise; its records count once",
                 a.display
             )),
             Self::Copies(ReplicaBasis::SameBroker) => Some(format!(

@@ -206,17 +206,36 @@ impl Remarks {
             let path = directory.join(link);
             let target = fs::read_link(&path).map(|to| to.display().to_string().escape_debug().to_string());
             let target = target.map_or_else(|_| String::new(), |to| format!(" to {to}"));
-            self.note(&path, format!("a symbolic link{target}: not followed, name it to have it read"));
+            let said = format!("a symbolic link{target}: not followed, name it to have it read");
+            if holds_records(link) {
+                self.unreadable(&path, said);
+            } else {
+                self.note(&path, said);
+            }
         }
         if !listing.others.is_empty() {
             let names = some_names(listing.others.iter().map(String::as_str));
-            self.note(directory, format!("no regular files, not read: {names}"));
+            let said = format!("no regular files, not read: {names}");
+            if listing.others.iter().any(|name| holds_records(name)) {
+                self.unreadable(directory, said);
+            } else {
+                self.note(directory, said);
+            }
         }
         for (name, error) in &listing.unreadable {
             let path = if name.is_empty() { directory.to_owned() } else { directory.join(name) };
             self.unreadable(&path, error);
         }
     }
+}
+
+/// Whether a name is that of a segment or of a partition directory, so that records go unread with it.
+fn holds_records(name: &str) -> bool {
+    let is_segment = Path::new(name).extension().is_some_and(|extension| extension == "log");
+    let is_partition = name.rsplit_once('-').is_some_and(|(topic, partition)| {
+        !topic.is_empty() && !partition.is_empty() && partition.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    is_segment || is_partition
 }
 
 /// What to say of a path that does not exist: how much of it does, and what is there.

@@ -42,8 +42,8 @@ fn replicas_are_found_by_topic_id_or_else_by_cluster_name_and_broker() {
             Some(ReplicaBasis::SameBroker),
         ),
         (["broker.id=1\ncluster.id=c", "broker.id=2\ncluster.id=d"], [None; 2], None),
-        (["broker.id=1", "broker.id=1"], [None; 2], None),
-        (["", ""], [None; 2], None),
+        (["broker.id=1", "broker.id=1"], [None; 2], Some(ReplicaBasis::NameOnly)),
+        (["", ""], [None; 2], Some(ReplicaBasis::NameOnly)),
     ] {
         let tree = Tree::new();
         for (at, (meta, id)) in metas.iter().zip(ids).enumerate() {

@@ -103,7 +103,7 @@ impl<'r> Episode<'r> {
 
     /// The longest time between two copies, by the clients' clocks.
     pub(super) fn longest_delay_ms(&self) -> Option<i64> {
-        self.pairs().filter_map(|p| Some(p.later.client_timestamp? - p.earlier.client_timestamp?)).max()
+        self.pairs().filter_map(|p| p.later.client_timestamp?.checked_sub(p.earlier.client_timestamp?)).max()
     }
 
     /// Offsets of the surplus copies and of what they repeat, by partition: `orders-0 40–59`.

@@ -38,7 +38,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ));
     }
     let latest =
-        episode.pairs().filter_map(|p| Some(p.later.written_after? - p.later.client_timestamp?)).max();
+        episode.pairs().filter_map(|p| p.later.written_after?.checked_sub(p.later.client_timestamp?)).max();
     let late = latest.is_some_and(|late| late > LATE_MS);
     if let Some(latest) = latest.filter(|_| late) {
         facts.push(format!(

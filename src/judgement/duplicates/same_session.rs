@@ -21,7 +21,11 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
         {
             (1..1 << 30).contains(&first.distance_to(second))
         }
-        _ => !pair.same_partition() || later.producer_epoch > earlier.producer_epoch,
+        // Equal sequences in two partitions are one write in two places, not two of the application.
+        (first, second) if !pair.same_partition() => {
+            first != second || earlier.producer_epoch != later.producer_epoch
+        }
+        _ => later.producer_epoch > earlier.producer_epoch,
     }
 }
 
