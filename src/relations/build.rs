@@ -165,16 +165,9 @@ fn place(partitions: &[PartitionNote], copy: &StoredCopy) -> (u32, i32, u32, i64
 /// read_committed consumers see repeats an earlier one that they see, when there is one: an aborted
 /// copy in between changes nothing for them.
 fn relate(partitions: &[PartitionNote], ranks: &[usize], equal: &[Candidate]) -> KeyGroup {
-    let times = running_times(equal);
+    let turns = turns(ranks, equal);
     let mut order: Vec<usize> = (0..equal.len()).collect();
-    // Of two copies of one wire batch the one that is out of its producer's sequence is the stray.
-    // Copies of different partitions with equal times (the time of the event, not of the write) stand
-    // in the order in which their sessions began.
-    let rank = |copy: &StoredCopy| copy.session.and_then(|at| ranks.get(usize::try_from(at).ok()?)).copied();
-    order.sort_by_key(|&at| {
-        let copy = &equal[at].copy;
-        (times[at], !copy.batch.in_sequence, rank(copy), place(partitions, copy))
-    });
+    order.sort_by_key(|&at| (turns[at], place(partitions, &equal[at].copy)));
     let mut seen = Seen::default();
     let mut copies = Vec::with_capacity(equal.len());
     for (rank, &at) in order.iter().enumerate() {
@@ -195,19 +188,26 @@ fn relate(partitions: &[PartitionNote], ranks: &[usize], equal: &[Candidate]) ->
     KeyGroup { topic, business_key, copies, source: None }
 }
 
-/// For each copy the largest time of the copies up to it in its partition: offsets order a
-/// partition and client times need not, so that this never steps back inside one.
-fn running_times(equal: &[Candidate]) -> Vec<i64> {
-    let mut times = Vec::with_capacity(equal.len());
-    let (mut partition, mut largest) = (None, i64::MIN);
+/// When it is a copy's turn among those of other partitions: by the time of the write; of two copies
+/// of one wire batch the one that is out of its producer's sequence is the stray; and copies with
+/// equal times (the time of the event, not of the write) stand in the order in which their sessions
+/// began.
+type Turn = (i64, bool, Option<usize>);
+
+/// The turn of each copy. Offsets order a partition and none of this does, so that inside one a
+/// turn never comes before that of an earlier copy.
+fn turns(ranks: &[usize], equal: &[Candidate]) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::with_capacity(equal.len());
+    let mut partition = None;
     for Candidate { copy, .. } in equal {
-        if partition != Some(copy.partition) {
-            (partition, largest) = (Some(copy.partition), i64::MIN);
-        }
-        largest = largest.max(copy.client_timestamp.or(copy.timestamp).unwrap_or(i64::MIN));
-        times.push(largest);
+        let time = copy.client_timestamp.or(copy.timestamp).unwrap_or(i64::MIN);
+        let rank = copy.session.and_then(|at| ranks.get(usize::try_from(at).ok()?)).copied();
+        let own = (time, !copy.batch.in_sequence, rank);
+        let before = turns.last().filter(|_| partition == Some(copy.partition));
+        turns.push(before.map_or(own, |&before| own.max(before)));
+        partition = Some(copy.partition);
     }
-    times
+    turns
 }
 
 /// The latest copies so far, by rank: in each partition and anywhere, of any kind and of those that
