@@ -100,7 +100,7 @@ class Laboratory:
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
         self.proxy = proxy.Proxy()
         self.sends, self.opened, self.clock = [], {}, 0
-        self.business_key, self.consumed, self.truth, self.also, self.not_certain = "record-key", None, {}, {}, False
+        self.business_key, self.consumed, self.truth, self.also, self.not_certain, self.any_order = "record-key", None, {}, {}, False, False
         self.topics, self.compacted, self.applications, self.broker, self.main = [], set(), [], None, None
 
     def tick(self):

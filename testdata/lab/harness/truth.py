@@ -92,6 +92,8 @@ def groups(lab, records, made):
                 group["alsoAcceptable"] = list(also)
             if lab.not_certain:
                 group["notCertain"] = True
+            if lab.any_order:
+                group["anyOrder"] = True
             yield group
 
 
