@@ -20,6 +20,7 @@
 //! | [`plan`] | what identifies the events of each topic, decided on a sample |
 //! | [`candidates`] | keyed digests of all records, grouped within a bound on memory |
 //! | [`relations`] | each surplus copy and the earlier copy that it repeats |
+//! | [`compare`] | two logs side by side: where they differ, and what explains it |
 //! | [`judgement`] | what facts and relations mean: findings |
 //! | [`finding`] | the words of a finding, in the shape of the JSON report |
 //! | [`report`] | the report as a value, and the forms in which it is read |
@@ -32,6 +33,7 @@
 pub mod audit;
 pub mod candidates;
 pub mod cli;
+pub mod compare;
 pub mod dump;
 pub mod error;
 pub mod facts;

@@ -20,6 +20,8 @@ const LAYERS: &[&[&str]] = &[
     &["plan"],
     &["candidates"],
     &["relations"],
+    // Reads files, and what it says is plain values that the judgement takes.
+    &["compare"],
     &["judgement"],
     &["report"],
     &["audit", "dump"],

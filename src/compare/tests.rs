@@ -1,0 +1,369 @@
+//! Innocent twins and planted differences, each in files of their own.
+
+use super::*;
+use crate::facts::WithheldRange;
+use crate::finding::Outcome;
+use crate::format::{Codec, TailExpectation};
+use crate::testkit::{BatchSpec, SegmentBuilder, batch};
+use crate::units::{LeaderEpoch, Offset, ProducerId};
+use proptest::prelude::*;
+
+/// A log of segments in a directory of its own.
+struct Files {
+    directory: tempfile::TempDir,
+    log: Log<'static>,
+}
+
+fn files(segments: &[(i64, Vec<u8>)]) -> Files {
+    let directory = tempfile::tempdir().unwrap();
+    let segments: Vec<LogSegment> = segments
+        .iter()
+        .enumerate()
+        .map(|(at, (base, bytes))| {
+            let path = directory.path().join(format!("{base:020}.log"));
+            std::fs::write(&path, bytes).unwrap();
+            LogSegment {
+                path,
+                base: Offset(*base),
+                next_base: segments.get(at + 1).map(|(next, _)| Offset(*next)),
+                len: bytes.len() as u64,
+                tail: TailExpectation::MayBeTorn,
+            }
+        })
+        .collect();
+    Files { directory, log: Log { segments, ..Log::default() } }
+}
+
+fn one(builder: SegmentBuilder) -> Files {
+    files(&[(0, builder.bytes())])
+}
+
+impl Files {
+    fn cleaned_below(mut self, offset: i64) -> Self {
+        self.log.cleaned_below = Some(Offset(offset));
+        self
+    }
+}
+
+fn compared(a: &Files, b: &Files) -> Comparison {
+    assert_ne!(a.directory.path(), b.directory.path());
+    let there = compare(&a.log, &b.log, ReadMode::Positioned);
+    let back = compare(&b.log, &a.log, ReadMode::Positioned);
+    assert_eq!(there.first_difference, back.first_difference, "the order of the two does not matter");
+    assert_eq!(there.differing_records[0], back.differing_records[1]);
+    assert_eq!(there.missing[0], back.missing[1]);
+    there
+}
+
+fn kinds(comparison: &Comparison) -> Vec<(DifferenceKind, i64, i64)> {
+    comparison.differences.iter().map(|d| (d.kind, d.first_offset.0, d.last_offset.0)).collect()
+}
+
+/// A batch of a record for each key; the key is its value as well.
+fn keyed(keys: &[&str]) -> BatchSpec {
+    keys.iter().fold(batch(), |batch, key| batch.record(*key, format!("{key} is new")))
+}
+
+/// Ten batches of two records.
+fn ten() -> SegmentBuilder {
+    (0..10).fold(SegmentBuilder::new(), |log, at| {
+        log.batch(batch().producer(7, 0, at * 2).record(format!("k{at}"), "v").record(format!("l{at}"), "v"))
+    })
+}
+
+#[test]
+fn a_log_equals_itself() {
+    let comparison = compared(&one(ten()), &one(ten()));
+    assert!(comparison.agrees() && !comparison.compaction_only());
+    assert_eq!((comparison.equal_batches, comparison.equal_records), (10, 20));
+    assert_eq!(comparison.equal_up_to(), Offset(20));
+    assert_eq!(comparison.rest, None);
+}
+
+#[test]
+fn a_replica_that_lags_is_no_difference() {
+    let longer = ten().leader_epoch(4).batch(keyed(&["x", "y"])).commit(7, 0);
+    let comparison = compared(&one(ten()), &one(longer));
+    assert!(comparison.agrees());
+    assert_eq!(comparison.equal_up_to(), Offset(20));
+    let rest = comparison.rest.unwrap();
+    assert_eq!(
+        (rest.side, rest.first_offset, rest.last_offset, rest.records),
+        (Side::B, Offset(20), Offset(22), 2)
+    );
+    assert_eq!(rest.leader_epochs.unwrap().largest, LeaderEpoch(4));
+}
+
+#[test]
+fn a_head_that_retention_removed_is_no_difference() {
+    let tail = SegmentBuilder::at(20).batch(keyed(&["x"]));
+    let whole = files(&[(0, ten().bytes()), (20, tail.clone().bytes())]);
+    let comparison = compared(&whole, &files(&[(20, tail.bytes())]));
+    assert!(comparison.agrees());
+    assert_eq!((comparison.from, comparison.equal_records), (Offset(20), 1));
+}
+
+#[test]
+fn other_segment_boundaries_are_no_difference() {
+    let whole = one(ten().batch(keyed(&["x"])));
+    let tail = SegmentBuilder::at(20).time(crate::testkit::FIRST_TIME + 10_000).batch(keyed(&["x"]));
+    let comparison = compared(&whole, &files(&[(0, ten().bytes()), (20, tail.bytes())]));
+    assert!(comparison.agrees());
+    assert_eq!(comparison.equal_batches, 11);
+}
+
+#[test]
+fn bytes_that_cannot_be_read_are_told_and_are_no_difference() {
+    let place = ten().places()[4];
+    let mut bytes = ten().bytes();
+    bytes[place.position + 70] ^= 1;
+    let comparison = compared(&one(ten()), &files(&[(0, bytes.clone())]));
+    assert!(comparison.agrees());
+    assert_eq!(comparison.missing[1], Missing { cleaned: 0, unreadable: 2 });
+    assert_eq!(comparison.damage, [0, place.length as u64]);
+    // A torn tail is as if the log ended there.
+    bytes.truncate(ten().places()[9].position + 30);
+    let comparison = compared(&one(ten()), &files(&[(0, bytes)]));
+    assert!(comparison.agrees());
+    assert_eq!(comparison.ends_in_damage, [false, true]);
+    assert_eq!(comparison.rest.unwrap().records, 2);
+}
+
+#[test]
+fn what_one_cleaner_took_and_the_other_did_not_is_no_difference() {
+    // Batches: sparse, emptied, gone; then the newer values.
+    let newer = keyed(&["a", "b", "c", "d"]);
+    let before = SegmentBuilder::new()
+        .batch(keyed(&["a", "keep"]).codec(Codec::Gzip))
+        .batch(keyed(&["b"]))
+        .batch(keyed(&["c"]))
+        .batch(batch().record("d", ()).delete_horizon(5))
+        .batch(&newer);
+    let after = SegmentBuilder::new()
+        .batch(keyed(&["a", "keep"]).kept(&[1]))
+        .batch(keyed(&["b"]).kept(&[]))
+        .skip_to(5)
+        .time(crate::testkit::FIRST_TIME + 4000)
+        .batch(&newer);
+    let comparison = compared(&one(before), &one(after).cleaned_below(5));
+    assert!(comparison.agrees(), "{comparison:?}");
+    assert!(comparison.compaction_only());
+    assert_eq!(comparison.missing, [Missing::default(), Missing { cleaned: 4, unreadable: 0 }]);
+}
+
+#[test]
+fn a_horizon_or_another_codec_changes_no_record() {
+    let time = crate::testkit::FIRST_TIME;
+    let plain = SegmentBuilder::new().batch(batch().record_at(time, "a", ()).record_at(time, "b", "v"));
+    let stamped = SegmentBuilder::new().batch(
+        batch()
+            .record_at(time, "a", ())
+            .record_at(time, "b", "v")
+            .delete_horizon(time + 9)
+            .codec(Codec::Zstd),
+    );
+    let comparison = compared(&one(plain), &one(stamped));
+    assert!(comparison.agrees() && comparison.equal_batches == 0);
+    assert_eq!(comparison.equal_records, 2);
+}
+
+#[test]
+fn the_newest_value_of_a_key_is_missed_whatever_the_cleaner_did() {
+    let tail = keyed(&["x", "y"]);
+    let log = SegmentBuilder::new().batch(keyed(&["a", "b"])).batch(keyed(&["c"])).batch(&tail);
+    let lost = SegmentBuilder::new()
+        .batch(keyed(&["a", "b"]).kept(&[1]))
+        .skip_to(3)
+        .time(crate::testkit::FIRST_TIME + 2000)
+        .batch(&tail);
+    let comparison = compared(&one(log), &one(lost).cleaned_below(3));
+    let value =
+        |offset| Deciding { offset: Offset(offset), kind: DecidingKind::NewestValue, holder: Side::A };
+    assert_eq!(comparison.deciding, [value(0), value(2)]);
+    assert_eq!(comparison.first_difference, Some(Offset(0)));
+    assert!(!comparison.compaction_only());
+}
+
+#[test]
+fn a_value_that_a_later_tombstone_may_have_taken_is_not_missed() {
+    // The cleaner of the longer log has seen more than the shorter one holds.
+    let short = SegmentBuilder::new().batch(keyed(&["a"])).batch(keyed(&["b"]));
+    let long = SegmentBuilder::new().skip_to(1).time(crate::testkit::FIRST_TIME + 1000).batch(keyed(&["b"]));
+    let long = long.skip_to(5).batch(keyed(&["c"]));
+    let comparison = compared(&one(short), &one(long).cleaned_below(5));
+    assert!(comparison.agrees(), "{comparison:?}");
+}
+
+#[test]
+fn a_tombstone_is_missed_where_an_older_value_is_left() {
+    let value = || batch().record("a", "v");
+    let log = SegmentBuilder::new().batch(value()).batch(batch().record("a", ())).batch(keyed(&["z"]));
+    let lost =
+        |log: SegmentBuilder| log.skip_to(2).time(crate::testkit::FIRST_TIME + 2000).batch(keyed(&["z"]));
+    let still_there = lost(SegmentBuilder::new().batch(value()));
+    let comparison = compared(&one(log.clone()), &one(still_there).cleaned_below(2));
+    assert_eq!(comparison.deciding[0].kind, DecidingKind::Tombstone);
+    // With the value gone as well, the tombstone has done its work.
+    let comparison = compared(&one(log), &one(lost(SegmentBuilder::new())).cleaned_below(2));
+    assert!(comparison.compaction_only());
+}
+
+#[test]
+fn a_marker_is_missed_where_its_data_is_left() {
+    let data = || batch().producer(7, 0, 0).transactional().record("a", "v").record("b", "v");
+    let last = || keyed(&["a", "b"]).time(crate::testkit::FIRST_TIME + 9000);
+    let log = SegmentBuilder::new().batch(data()).abort(7, 0).batch(last());
+    let with_data = SegmentBuilder::new().batch(data()).skip_to(3).batch(last());
+    let comparison = compared(&one(log.clone()), &one(with_data).cleaned_below(3));
+    let marker = Deciding { offset: Offset(2), kind: DecidingKind::Marker, holder: Side::A };
+    assert_eq!(comparison.deciding, [marker]);
+    let emptied = SegmentBuilder::new().batch(data().kept(&[])).skip_to(3).batch(last());
+    assert!(compared(&one(log), &one(emptied).cleaned_below(3)).compaction_only());
+}
+
+#[test]
+fn records_of_aborted_transactions_are_missed_by_nobody() {
+    let data = || batch().producer(7, 0, 0).transactional().record("a", "v");
+    let log = SegmentBuilder::new().batch(data()).abort(7, 0).batch(keyed(&["z"]));
+    let cleaned = SegmentBuilder::new().batch(data().kept(&[])).abort(7, 0).batch(keyed(&["z"]));
+    let mut log = one(log);
+    log.log.withheld =
+        &[WithheldRange { first_offset: Offset(0), last_offset: Offset(0), outcome: Outcome::Aborted }];
+    assert!(compared(&log, &one(cleaned).cleaned_below(2)).compaction_only());
+}
+
+#[test]
+fn a_hole_that_no_cleaner_made_is_a_difference() {
+    let log = SegmentBuilder::new().batch(keyed(&["a", "b"])).batch(keyed(&["c", "d"])).batch(keyed(&["e"]));
+    let hole = SegmentBuilder::new()
+        .batch(keyed(&["a", "b"]))
+        .skip_to(4)
+        .time(crate::testkit::FIRST_TIME + 2000)
+        .batch(keyed(&["e"]));
+    let comparison = compared(&one(log), &one(hole));
+    assert_eq!(kinds(&comparison), [(DifferenceKind::OnlyA, 2, 3)]);
+    assert_eq!(comparison.differing_records, [2, 0]);
+    assert!(!comparison.differs_at_the_end_only());
+}
+
+#[test]
+fn a_lost_tail_is_told_with_epochs_and_writers_of_both() {
+    let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
+    let old =
+        common().batch(batch().producer(5, 0, 0).record("d", "1")).batch(keyed(&["e"])).batch(keyed(&["f"]));
+    let new = common().leader_epoch(2).batch(batch().producer(6, 0, 0).record("g", "1").record("h", "2"));
+    let comparison = compared(&one(old), &one(new));
+    assert_eq!(kinds(&comparison), [(DifferenceKind::Records, 3, 4)]);
+    assert!(comparison.differs_at_the_end_only());
+    let [old, new] = comparison.differing_epochs.map(Option::unwrap);
+    assert!(old.largest < new.smallest);
+    assert_eq!(comparison.differing_records, [2, 2]);
+    assert_eq!(comparison.differences[0].writers[1].ids, [ProducerId(6)].into());
+    let rest = comparison.rest.unwrap();
+    assert_eq!((rest.side, rest.records), (Side::A, 1));
+}
+
+#[test]
+fn an_equal_record_of_another_writer_or_leader_is_a_difference() {
+    let by = |id, epoch: i32| {
+        one(ten().leader_epoch(epoch).batch(batch().producer(id, 0, 0).record("x", "v").record("y", "v")))
+    };
+    let comparison = compared(&by(8, 1), &by(9, 1));
+    assert_eq!(kinds(&comparison), [(DifferenceKind::Writer, 20, 21)]);
+    let comparison = compared(&by(8, 1), &by(8, 2));
+    assert_eq!(kinds(&comparison), [(DifferenceKind::LeaderEpoch, 20, 21)]);
+}
+
+#[test]
+fn where_keys_are_too_many_a_part_of_them_is_followed() {
+    let mut absent = cleaner::Absent::with_limit(8);
+    let directory = one(ten());
+    let walk = log::Walk::new(&directory.log, Offset(0), ReadMode::Positioned);
+    let held = walk.held.as_ref().unwrap();
+    for at in 0..1000u64 {
+        let hash = xxhash_rust::xxh3::xxh3_64(&at.to_le_bytes());
+        let kind = marks::MarkKind::Value(hash);
+        let mark = marks::Mark { offset: Offset(i64::try_from(at).unwrap()), digest: 0, kind };
+        absent.add(&mark, held, || false);
+    }
+    assert!(absent.deciding().len() <= 8);
+    assert!(absent.one_of() >= 128, "{}", absent.one_of());
+}
+
+#[test]
+fn logs_without_a_common_offset_do_not_differ() {
+    for other in [files(&[]), files(&[(0, Vec::new())]), files(&[(500, Vec::new())])] {
+        assert!(compared(&one(ten()), &other).agrees());
+    }
+}
+
+/// What may be planted into one batch.
+#[derive(Clone, Copy, Debug)]
+enum Plant {
+    Value,
+    Writer,
+    LeaderEpoch,
+    Gone,
+}
+
+fn build(sizes: &[usize], planted: Option<(usize, Plant)>, split: usize) -> Files {
+    let mut segments = vec![(0, SegmentBuilder::new())];
+    let mut next = 0i64;
+    for (at, &size) in sizes.iter().enumerate() {
+        if at == split && at > 0 {
+            segments.push((next, SegmentBuilder::at(next)));
+        }
+        let plant = planted.filter(|(planted, _)| *planted == at).map(|(_, plant)| plant);
+        let value = if matches!(plant, Some(Plant::Value)) { "planted" } else { "v" };
+        let id = if matches!(plant, Some(Plant::Writer)) { 99 } else { 7 };
+        let epoch = if matches!(plant, Some(Plant::LeaderEpoch)) { 5 } else { 0 };
+        let spec = (0..size).fold(batch().producer(id, 0, 0).leader_epoch(epoch), |batch, record| {
+            let value = if record == 0 { value } else { "v" };
+            batch.record(format!("k{at}"), value)
+        });
+        let spec = spec.offset(next).time(crate::testkit::FIRST_TIME + next);
+        next += i64::try_from(size).unwrap();
+        if !matches!(plant, Some(Plant::Gone))
+            && let Some((_, builder)) = segments.last_mut()
+        {
+            *builder = std::mem::take(builder).batch(spec);
+        }
+    }
+    let segments: Vec<_> = segments.into_iter().map(|(base, builder)| (base, builder.bytes())).collect();
+    files(&segments)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn nothing_differs_in_copies_however_they_are_cut(
+        sizes in prop::collection::vec(1usize..4, 1..20), split_a in 0usize..20, split_b in 0usize..20,
+    ) {
+        let comparison = compared(&build(&sizes, None, split_a), &build(&sizes, None, split_b));
+        prop_assert!(comparison.agrees() && comparison.rest.is_none());
+        prop_assert_eq!(comparison.equal_batches, sizes.len() as u64);
+    }
+
+    #[test]
+    fn a_planted_difference_is_found_exactly_where_it_is(
+        sizes in prop::collection::vec(1usize..4, 2..20),
+        at in any::<prop::sample::Index>(),
+        plant in prop::sample::select(vec![Plant::Value, Plant::Writer, Plant::LeaderEpoch, Plant::Gone]),
+        split in 0usize..20,
+    ) {
+        // A last batch that is gone is lag.
+        let at = at.index(sizes.len() - 1);
+        let comparison = compared(&build(&sizes, None, 0), &build(&sizes, Some((at, plant)), split));
+        let first = i64::try_from(sizes[..at].iter().sum::<usize>()).unwrap();
+        let last = first + i64::try_from(sizes[at]).unwrap() - 1;
+        let expected = match plant {
+            Plant::Value => (DifferenceKind::Records, first, first),
+            Plant::Writer => (DifferenceKind::Writer, first, last),
+            Plant::LeaderEpoch => (DifferenceKind::LeaderEpoch, first, last),
+            Plant::Gone => (DifferenceKind::OnlyA, first, last),
+        };
+        prop_assert_eq!(kinds(&comparison), vec![expected]);
+        prop_assert_eq!(comparison.first_difference, Some(Offset(first)));
+    }
+}
