@@ -5,10 +5,12 @@
 //!      ─► second look at what may be equal ─► relations ─► judgement ─► report
 //! ```
 //!
-//! Each file is read once; only batches with records that may be copies are read again.
+//! Each file is read once; only batches with records that may be copies are read again, and the
+//! replicas of a partition once more, side by side.
 
 mod assemble;
 mod chunks;
+mod compared;
 mod copies;
 mod groups;
 mod internal_topics;
@@ -210,6 +212,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     let routed = routing::topics(&inventory, &leaders, &topics, &routings, &outcomes, &counts);
     findings.extend(judgement::misrouted::judge(&routed, options.examples));
     findings.extend(judgement::reuse::judge(&reused_offsets(&inventory, &outcomes)));
+    let compared = compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode);
+    findings.extend(judgement::replicas::judge(&compared));
     name_transactions(&mut findings, &internal);
     let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
     let notes = verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode).check(&mut findings);

@@ -1,5 +1,6 @@
 //! Which replica of a partition counts: the one with the newest leader epoch, among equals the
-//! longer log, then the lower broker id.
+//! longer log, then the lower broker id. A leader notes its epoch in `leader-epoch-checkpoint` when
+//! it is elected, before it has written anything under it.
 
 use crate::format::{SegmentItem, SegmentScanner};
 use crate::input::{self, Inventory, PartitionDir, ReadMode};
@@ -13,7 +14,8 @@ pub(super) fn leaders(inventory: &Inventory, mode: ReadMode) -> Vec<usize> {
         let best = group.members.iter().copied().max_by_key(|&at| {
             let dir = inventory.partitions.get(at);
             let (epoch, end) = dir.map_or((None, None), |dir| newest(inventory, dir, mode));
-            (epoch, end, Reverse(dir.and_then(|dir| dir.broker_id)), Reverse(at))
+            let elected = dir.and_then(|dir| dir.leader_epochs.last()).map(|line| line.epoch);
+            (epoch.max(elected), end, Reverse(dir.and_then(|dir| dir.broker_id)), Reverse(at))
         });
         for &member in &group.members {
             if let (Some(leader), Some(best)) = (leaders.get_mut(member), best) {

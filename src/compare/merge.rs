@@ -154,7 +154,6 @@ impl Merge<'_> {
         let [mut a, mut b] = marks.each_ref().map(|marks| marks.iter().peekable());
         loop {
             match (a.peek(), b.peek()) {
-                (None, None) => return,
                 (Some(one), Some(other)) if one.offset == other.offset => {
                     self.both(one, other);
                     a.next();
@@ -168,7 +167,7 @@ impl Merge<'_> {
                     self.alone(Side::B, other);
                     b.next();
                 }
-                (Some(_), None) => return,
+                (Some(_) | None, None) => return,
             }
         }
     }

@@ -38,7 +38,7 @@ pub fn compare(a: &Log<'_>, b: &Log<'_>, mode: ReadMode) -> Comparison {
     for (holder, mut absent) in [Side::A, Side::B].into_iter().zip(absent) {
         let lacking = if holder == Side::A { b } else { a };
         cleaner::decide(&mut absent, lacking, mode);
-        comparison.settle(holder, absent, lacking.cleaned_below);
+        comparison.settle(holder, &absent, lacking.cleaned_below);
     }
     comparison
 }

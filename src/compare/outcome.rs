@@ -106,6 +106,14 @@ impl Writers {
             self.more = true;
         }
     }
+
+    /// Adds the writers of other batches.
+    pub fn join(&mut self, other: Option<&Self>) {
+        for id in other.into_iter().flat_map(|other| &other.ids) {
+            self.add(*id);
+        }
+        self.more |= other.is_some_and(|other| other.more);
+    }
 }
 
 /// Records that one log lacks for an innocent reason.
@@ -285,7 +293,7 @@ impl Comparison {
     }
 
     /// Adds what the cleaner of the log that lacks records should have kept.
-    pub(super) fn settle(&mut self, holder: Side, absent: Absent, cleaned_below: Option<Offset>) {
+    pub(super) fn settle(&mut self, holder: Side, absent: &Absent, cleaned_below: Option<Offset>) {
         let held_up_to = self.ends.get(holder.index()).copied().unwrap_or_default();
         self.followed = self.followed.max(absent.one_of());
         for (offset, kind) in absent.deciding() {

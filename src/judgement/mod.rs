@@ -17,6 +17,7 @@ pub mod misrouted;
 mod offsets;
 mod order;
 mod protection;
+pub mod replicas;
 pub mod reuse;
 mod sequences;
 mod snapshots;

@@ -1,0 +1,74 @@
+//! Compares each replica with the one that leads its partition.
+
+use super::pass::{PartitionOutcome, Subject};
+use crate::compare::{self, Log, LogSegment};
+use crate::input::{Inventory, PartitionDir, ReadMode, ReplicaBasis};
+use crate::judgement::replicas::{Kinship, Replica, ReplicaPair};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+/// All pairs of a replica and the one that leads, in the order of the inventory.
+pub(super) fn replicas<'a>(
+    inventory: &'a Inventory,
+    leaders: &[usize],
+    subjects: &'a [Subject<'_>],
+    outcomes: &'a [PartitionOutcome],
+    mode: ReadMode,
+) -> Vec<ReplicaPair<'a>> {
+    let pairs: Vec<(usize, usize)> = leaders
+        .iter()
+        .enumerate()
+        .filter(|(at, leader)| at != *leader)
+        .map(|(at, &leader)| (leader, at))
+        .collect();
+    pairs
+        .par_iter()
+        .filter_map(|&(leader, at)| {
+            let dir = |at: usize| inventory.partitions.get(at);
+            let (leading, other) = (dir(leader)?, dir(at)?);
+            let log = |at: usize| Some(log(subjects.get(at)?, outcomes.get(at)?));
+            Some(ReplicaPair {
+                topic: &leading.topic,
+                partition: leading.partition,
+                leading: replica(leading, subjects.get(leader)?),
+                other: replica(other, subjects.get(at)?),
+                kinship: kinship(inventory, leading, other),
+                comparison: compare::compare(&log(leader)?, &log(at)?, mode),
+            })
+        })
+        .collect()
+}
+
+/// The log of a directory as it was read.
+pub(super) fn log<'a>(subject: &Subject<'_>, outcome: &'a PartitionOutcome) -> Log<'a> {
+    let segments = subject.segments.iter().map(|segment| LogSegment {
+        path: segment.path.clone(),
+        base: segment.base,
+        next_base: segment.next_base,
+        len: segment.len,
+        tail: segment.tail,
+    });
+    Log {
+        segments: segments.collect(),
+        cleaned_below: outcome.facts.cleaned_below,
+        withheld: &outcome.facts.withheld,
+    }
+}
+
+fn replica<'a>(dir: &'a PartitionDir, subject: &'a Subject<'_>) -> Replica<'a> {
+    Replica {
+        directory: &dir.display,
+        broker_id: dir.broker_id,
+        high_watermark: dir.high_watermark,
+        leader_epochs: &subject.context.leader_epochs,
+    }
+}
+
+fn kinship(inventory: &Inventory, leading: &PartitionDir, other: &PartitionDir) -> Kinship {
+    let basis = inventory.replica_groups.get(leading.replica_group).map(|group| group.basis);
+    match (basis, leading.broker_id.zip(other.broker_id)) {
+        (_, Some((one, two))) if one == two => Kinship::OneBroker,
+        (Some(ReplicaBasis::NameOnly), _) => Kinship::Names,
+        (_, Some(_)) => Kinship::Brokers,
+        (_, None) => Kinship::TopicId,
+    }
+}

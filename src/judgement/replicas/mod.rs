@@ -1,0 +1,220 @@
+//! `replica-divergence`: two replicas differ in a way that neither lag nor the cleaner's progress
+//! explains; and `leader-epoch-anomaly`, where they hold equal records under other leader epochs.
+//!
+//! Goes in: comparisons of each replica with the one that leads. Two things are told apart. A
+//! replica whose last records were written under an older leader epoch than what the leading one
+//! holds at the same offsets, or has begun there, lost the leadership before they were copied
+//! (KIP-101, KIP-279): it truncates them when it rejoins, and until then it is their last witness.
+//! Anything else has no such simple story: records that one lost, files of another time or place.
+//!
+//! Innocent twins do not come here: [`Comparison`] takes lag, retention, damage and compaction as
+//! what they are.
+
+mod apart;
+mod leader_epochs;
+mod lost_tail;
+
+use super::draft::{about, finding, kept};
+use crate::compare::{Comparison, DifferenceKind, Epochs, Side};
+use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding};
+use crate::units::{LeaderEpoch, Offset};
+use lost_tail::LostTail;
+use std::collections::BTreeMap;
+
+/// Ranges that a finding lists for one pair of replicas.
+const RANGES: usize = 20;
+
+/// A replica, compared with the one that leads.
+#[derive(Clone, Debug)]
+pub struct ReplicaPair<'a> {
+    /// The topic's name.
+    pub topic: &'a str,
+    /// The partition's number.
+    pub partition: i32,
+    /// The one that leads; side A of the comparison.
+    pub leading: Replica<'a>,
+    /// The other one; side B.
+    pub other: Replica<'a>,
+    /// What makes them replicas.
+    pub kinship: Kinship,
+    /// How they differ.
+    pub comparison: Comparison,
+}
+
+/// One replica.
+#[derive(Clone, Copy, Debug)]
+pub struct Replica<'a> {
+    /// Its directory.
+    pub directory: &'a str,
+    /// Its broker.
+    pub broker_id: Option<i32>,
+    /// Its checkpointed high watermark.
+    pub high_watermark: Option<Offset>,
+    /// Its checkpointed leader epochs.
+    pub leader_epochs: &'a [(LeaderEpoch, Offset)],
+}
+
+/// What makes two directories replicas of one partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kinship {
+    /// Two brokers of one cluster, or of one topic id.
+    Brokers,
+    /// One topic id; nothing names the brokers.
+    TopicId,
+    /// Equal names on two brokers; nothing names the cluster.
+    Names,
+    /// One broker: one of them is a copy, or a move was not finished.
+    OneBroker,
+}
+
+impl Kinship {
+    /// How sure a difference between them is a difference between replicas.
+    const fn confidence(self) -> Confidence {
+        match self {
+            Self::Brokers => Confidence::Certain,
+            Self::TopicId => Confidence::Likely,
+            Self::Names | Self::OneBroker => Confidence::Possible,
+        }
+    }
+
+    fn rival(self) -> Option<Alternative> {
+        match self {
+            Self::Brokers => None,
+            Self::TopicId => Some(kept(
+                "copies of one replica",
+                "nothing names the brokers: these may be files of one replica from two times",
+            )),
+            Self::Names => Some(kept(
+                "two clusters",
+                "nothing names the cluster: two topics of one name would differ like this",
+            )),
+            Self::OneBroker => Some(kept(
+                "copies of one replica",
+                "both are of one broker: these may be files of one replica from two times",
+            )),
+        }
+    }
+}
+
+/// What a difference means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reading {
+    /// The last records of one side were written under an older leader than what the other has
+    /// there.
+    LostTail(Side),
+    /// No change of leaders explains it.
+    Apart,
+}
+
+impl ReplicaPair<'_> {
+    fn reading(&self) -> Option<Reading> {
+        let comparison = &self.comparison;
+        if comparison.agrees() {
+            let rest = comparison.rest.as_ref()?;
+            let shorter = self.replica(rest.side.other());
+            let begun = shorter.leader_epochs.last().filter(|(_, start)| *start <= rest.first_offset);
+            let older = rest.leader_epochs?.largest < begun?.0;
+            return older.then_some(Reading::LostTail(rest.side));
+        }
+        if !comparison.deciding.is_empty() {
+            return Some(Reading::Apart);
+        }
+        if comparison.differences.iter().all(|difference| difference.kind == DifferenceKind::LeaderEpoch)
+            && comparison.differences_omitted == 0
+        {
+            return None;
+        }
+        if let ([Some(a), Some(b)], true) =
+            (comparison.differing_epochs, comparison.differs_at_the_end_only())
+        {
+            if a.largest < b.smallest {
+                return Some(Reading::LostTail(Side::A));
+            }
+            if b.largest < a.smallest {
+                return Some(Reading::LostTail(Side::B));
+            }
+        }
+        Some(Reading::Apart)
+    }
+
+    const fn replica(&self, side: Side) -> &Replica<'_> {
+        match side {
+            Side::A => &self.leading,
+            Side::B => &self.other,
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}-{}", self.topic, self.partition)
+    }
+
+    fn range(&self, sides: [Side; 2], first: i64, last: i64, what: String) -> DivergentRange {
+        DivergentRange {
+            topic: self.topic.to_owned(),
+            partition: self.partition,
+            directories: sides.map(|side| self.replica(side).directory.to_owned()).to_vec(),
+            first_offset: first,
+            last_offset: last,
+            what,
+        }
+    }
+}
+
+/// The findings about replicas, without ids.
+#[must_use]
+pub fn judge(pairs: &[ReplicaPair<'_>]) -> Vec<Finding> {
+    let mut lost: BTreeMap<&str, Vec<(&ReplicaPair<'_>, LostTail)>> = BTreeMap::new();
+    let mut apart: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
+    let mut stamped: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
+    for pair in pairs {
+        match pair.reading() {
+            Some(Reading::LostTail(old)) => {
+                lost.entry(pair.topic).or_default().push((pair, LostTail::of(pair, old)));
+            }
+            Some(Reading::Apart) => apart.entry(pair.topic).or_default().push(pair),
+            None => {}
+        }
+        if pair.comparison.differences.iter().any(|d| d.kind == DifferenceKind::LeaderEpoch) {
+            stamped.entry(pair.topic).or_default().push(pair);
+        }
+    }
+    let lost = lost.iter().map(|(topic, tails)| lost_tail::finding(topic, tails));
+    let apart = apart.iter().map(|(topic, pairs)| apart::finding(topic, pairs));
+    let stamped = stamped.iter().map(|(topic, pairs)| leader_epochs::finding(topic, pairs));
+    lost.chain(apart).chain(stamped).collect()
+}
+
+/// A finding about these pairs, with what they share.
+fn draft<'a>(
+    code: Code,
+    topic: &str,
+    pairs: impl Iterator<Item = &'a ReplicaPair<'a>> + Clone,
+    title: String,
+) -> Finding {
+    let confidence = pairs.clone().map(|pair| pair.kinship.confidence()).min();
+    let mut finding = finding(code, confidence.unwrap_or(Confidence::Possible), title);
+    about(&mut finding, pairs.clone().map(|pair| (topic, pair.partition)));
+    let mut kinships: Vec<Kinship> = pairs.map(|pair| pair.kinship).collect();
+    kinships.sort_unstable();
+    kinships.dedup();
+    finding.alternatives.extend(kinships.into_iter().filter_map(Kinship::rival));
+    finding
+}
+
+fn place(replica: &Replica<'_>) -> String {
+    match replica.broker_id {
+        Some(id) => format!("{} (broker {id})", replica.directory),
+        None => replica.directory.to_owned(),
+    }
+}
+
+fn epoch_words(epochs: Option<Epochs>) -> String {
+    match epochs {
+        None => "without leader epoch".to_owned(),
+        Some(epochs) if epochs.smallest == epochs.largest => format!("of leader epoch {}", epochs.largest.0),
+        Some(epochs) => format!("of leader epochs {} to {}", epochs.smallest.0, epochs.largest.0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+use super::*;
+use crate::compare::{Deciding, DecidingKind, Difference, Rest, Writers};
+use crate::units::ProducerId;
+
+const OLD: &[(LeaderEpoch, Offset)] = &[(LeaderEpoch(0), Offset(0)), (LeaderEpoch(1), Offset(25))];
+const NEW: &[(LeaderEpoch, Offset)] = &[(LeaderEpoch(0), Offset(0)), (LeaderEpoch(2), Offset(36))];
+
+fn writers(ids: &[i64]) -> Writers {
+    Writers { ids: ids.iter().map(|id| ProducerId(*id)).collect(), more: false }
+}
+
+fn epoch(epoch: i32) -> Epochs {
+    Epochs { smallest: LeaderEpoch(epoch), largest: LeaderEpoch(epoch) }
+}
+
+/// Broker 3 leads with epoch 2; broker 2 was the leader of epoch 1.
+fn pair(comparison: Comparison) -> ReplicaPair<'static> {
+    let replica = |directory, broker, leader_epochs| Replica {
+        directory,
+        broker_id: Some(broker),
+        high_watermark: Some(Offset(36)),
+        leader_epochs,
+    };
+    ReplicaPair {
+        topic: "orders",
+        partition: 0,
+        leading: replica("data-3/orders-0", 3, NEW),
+        other: replica("data-2/orders-0", 2, OLD),
+        kinship: Kinship::Brokers,
+        comparison,
+    }
+}
+
+fn equal() -> Comparison {
+    Comparison {
+        ends: [Offset(46), Offset(36)],
+        last_equal: Some(Offset(35)),
+        followed: 1,
+        ..Comparison::default()
+    }
+}
+
+fn differing(kind: DifferenceKind, in_a: Epochs, in_b: Epochs) -> Comparison {
+    let difference = Difference {
+        kind,
+        first_offset: Offset(36),
+        last_offset: Offset(43),
+        records: [8, 8],
+        leader_epochs: [Some(in_a), Some(in_b)],
+        writers: [writers(&[-1]), writers(&[-1, 1000])],
+    };
+    Comparison {
+        ends: [Offset(46), Offset(44)],
+        differences: vec![difference],
+        first_difference: Some(Offset(36)),
+        differing_epochs: [Some(in_a), Some(in_b)],
+        differing_records: [8, 8],
+        ..equal()
+    }
+}
+
+fn rest(side: Side, epoch: i32) -> Rest {
+    Rest {
+        side,
+        first_offset: Offset(36),
+        last_offset: Offset(39),
+        records: 4,
+        leader_epochs: Some(self::epoch(epoch)),
+        writers: writers(&[7]),
+    }
+}
+
+#[test]
+fn equal_replicas_and_lag_are_no_findings() {
+    let lag = Comparison { rest: Some(rest(Side::A, 2)), ..equal() };
+    assert!(judge(&[pair(equal()), pair(lag)]).is_empty());
+    // The follower is ahead of a copy that was taken earlier.
+    let ahead = Comparison { rest: Some(rest(Side::B, 2)), ..equal() };
+    assert!(judge(&[pair(ahead)]).is_empty());
+}
+
+#[test]
+fn the_lost_tail_of_an_old_leader_is_told_with_what_it_holds() {
+    let tail = differing(DifferenceKind::Records, epoch(2), epoch(1));
+    let finding = &judge(&[pair(tail)])[0];
+    assert_eq!((finding.code, finding.confidence), (Code::ReplicaDivergence, Confidence::Certain));
+    assert_eq!(finding.title, "orders: 8 records of an older leader are not in the replica that leads");
+    assert_eq!(
+        finding.facts[0],
+        "orders-0: equal up to offset 35; behind it data-2/orders-0 (broker 2) holds 8 records of leader epoch 1 up to \
+         offset 43, written by producer 1000 and without producer id; data-3/orders-0 (broker 3) holds other records \
+         there, from leader epoch 2 on"
+    );
+    let range = &finding.ranges[0];
+    assert_eq!(range.directories, ["data-2/orders-0", "data-3/orders-0"]);
+    assert_eq!((range.first_offset, range.last_offset), (36, 43));
+    assert!(finding.facts[1].contains("no checkpointed high watermark"));
+}
+
+#[test]
+fn a_tail_under_a_newer_epoch_that_wrote_nothing_yet_is_lost_as_well() {
+    let tail = Comparison { ends: [Offset(36), Offset(40)], rest: Some(rest(Side::B, 1)), ..equal() };
+    let finding = &judge(&[pair(tail)])[0];
+    assert!(finding.title.contains("4 records of an older leader"));
+    assert!(finding.facts[0].ends_with("began leader epoch 2 there and holds none of them"));
+    assert_eq!((finding.ranges[0].first_offset, finding.ranges[0].last_offset), (36, 39));
+}
+
+#[test]
+fn a_difference_that_no_change_of_leaders_explains_is_told_apart() {
+    let same_epoch = differing(DifferenceKind::Records, epoch(2), epoch(2));
+    let inside =
+        Comparison { last_equal: Some(Offset(45)), ..differing(DifferenceKind::Records, epoch(2), epoch(1)) };
+    for comparison in [same_epoch, inside] {
+        let finding = &judge(&[pair(comparison)])[0];
+        assert_eq!(finding.title, "orders: replicas hold different records in 1 partition");
+        assert_eq!(finding.ranges[0].what, "other records");
+    }
+}
+
+#[test]
+fn a_record_that_decides_is_at_most_likely_to_be_missed() {
+    let deciding = Deciding { offset: Offset(5), kind: DecidingKind::Tombstone, holder: Side::B };
+    let comparison = Comparison { deciding: vec![deciding], first_difference: Some(Offset(5)), ..equal() };
+    let finding = &judge(&[pair(comparison)])[0];
+    assert_eq!(finding.confidence, Confidence::Likely);
+    assert!(finding.facts[1].contains("data-3/orders-0 (broker 3) lacks 1 record that decides: tombstone"));
+    assert_eq!(finding.ranges[0].what, "tombstone, only in data-2/orders-0");
+}
+
+#[test]
+fn equal_records_under_other_leader_epochs_are_another_finding() {
+    let stamped = differing(DifferenceKind::LeaderEpoch, epoch(2), epoch(1));
+    let findings = judge(&[pair(stamped)]);
+    let codes: Vec<Code> = findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [Code::LeaderEpochAnomaly]);
+    assert!(
+        findings[0].facts[0]
+            .contains("offsets 36 to 43: equal records, of leader epoch 2 in data-3/orders-0")
+    );
+}
+
+#[test]
+fn without_brokers_or_cluster_nothing_is_certain() {
+    for (kinship, confidence) in [
+        (Kinship::TopicId, Confidence::Likely),
+        (Kinship::Names, Confidence::Possible),
+        (Kinship::OneBroker, Confidence::Possible),
+    ] {
+        let tail = differing(DifferenceKind::Records, epoch(2), epoch(1));
+        let finding = &judge(&[ReplicaPair { kinship, ..pair(tail) }])[0];
+        assert_eq!(finding.confidence, confidence);
+        assert!(finding.alternatives[0].kept);
+    }
+}
