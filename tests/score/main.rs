@@ -65,6 +65,7 @@ const PASSING: &[&str] = &[
     "snapshot-damage",
     "states-restart",
     "swap-leftovers",
+    "three-brokers-diverged",
     "three-brokers-rejoined",
     "topic-recreated",
     "two-producers-same-key",
