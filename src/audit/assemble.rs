@@ -97,6 +97,7 @@ pub(super) fn relations_base(
         partitions: partitions.collect(),
         sessions: sessions.iter().map(|(_, session)| session_note(session, led, internal)).collect(),
         rewinds: internal.commits.rewinds().iter().map(rewind_note).collect(),
+        copied: Vec::new(),
         groups: Vec::new(),
     }
 }

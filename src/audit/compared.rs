@@ -51,6 +51,7 @@ pub(super) fn log<'a>(subject: &Subject<'_>, outcome: &'a PartitionOutcome) -> L
         segments: segments.collect(),
         cleaned_below: outcome.facts.cleaned_below,
         withheld: &outcome.facts.withheld,
+        starts_at: None,
     }
 }
 
@@ -65,6 +66,12 @@ fn replica<'a>(dir: &'a PartitionDir, subject: &'a Subject<'_>) -> Replica<'a> {
 
 fn kinship(inventory: &Inventory, leading: &PartitionDir, other: &PartitionDir) -> Kinship {
     let basis = inventory.replica_groups.get(leading.replica_group).map(|group| group.basis);
+    let cluster = |dir: &PartitionDir| inventory.log_dir(dir).and_then(|dir| dir.cluster_id.clone());
+    if let (Some(one), Some(two)) = (cluster(leading), cluster(other))
+        && one != two
+    {
+        return Kinship::Clusters;
+    }
     match (basis, leading.broker_id.zip(other.broker_id)) {
         (_, Some((one, two))) if one == two => Kinship::OneBroker,
         (Some(ReplicaBasis::NameOnly), _) => Kinship::Names,

@@ -128,7 +128,7 @@ fn walk(
         };
         let inside = left.partition_point(|wanted| wanted.offset <= batch.header.last_offset());
         let (in_batch, behind) = left.split_at(inside);
-        if !in_batch.is_empty() {
+        if !in_batch.is_empty() && !batch.header.is_control() {
             let first = found.len();
             read_batch(look, region, &batch, in_batch, decompressor, content, &mut found);
             for candidate in found.iter_mut().skip(first) {

@@ -19,6 +19,7 @@ mod memory;
 mod pass;
 mod progress;
 mod replicas;
+mod restored;
 mod routing;
 mod samples;
 mod strays;
@@ -191,7 +192,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     let mut candidates = candidates.finish()?;
     let candidates = std::iter::from_fn(|| candidates.take_next().transpose());
     relations.groups = relations::group(&relations.partitions, &relations.sessions, candidates)?;
-    let (mut wanted, mut strays) = (Sorter::<Wanted>::new(shares.wanted, space), Vec::new());
+    let (mut wanted, mut strays) = (Sorter::<Wanted>::new(shares.wanted, space.clone()), Vec::new());
     strays::wanted(&subjects, &outcomes, &led, options.mode, &mut wanted)?;
     copies::fetch(&look, wanted.finish()?, |candidate| {
         strays.push(candidate);
@@ -202,6 +203,9 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         &relations.sessions,
         strays,
     ));
+
+    let (stretches, doubts) = restored::stretches(&inventory, &subjects, &outcomes, &led, options.mode);
+    restored::relate(&mut relations, stretches, &look, || Sorter::new(shares.wanted, space.clone()))?;
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
@@ -216,7 +220,9 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     findings.extend(judgement::replicas::judge(&compared));
     name_transactions(&mut findings, &internal);
     let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
-    let notes = verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode).check(&mut findings);
+    let mut notes =
+        verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode).check(&mut findings);
+    notes.extend(doubts);
     let parts = assemble::Parts {
         options,
         inventory: &inventory,

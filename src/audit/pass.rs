@@ -9,6 +9,7 @@ use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
 use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
 use super::progress::Progress;
 use crate::candidates::{DigestKey, RowStore};
+use crate::compare::Sketch;
 use crate::error::AuditError;
 use crate::facts::{Ledger, PartitionContext, PartitionFacts, Readable, ReadableRecords};
 use crate::format::segment::TailExpectation;
@@ -74,6 +75,8 @@ pub(super) struct PartitionOutcome {
     /// Batches whose offsets step back or repeat others.
     pub(super) reused: Vec<(usize, Damage)>,
     pub(super) counts: RecordCounts,
+    /// A few batches by which copies of the log find each other.
+    pub(super) sketch: Sketch,
     /// Base offsets of batches that do not go on where their producer was.
     pub(super) out_of_sequence: BTreeSet<Offset>,
     /// Whether its keys stand where the topic's partitioner puts them.
@@ -461,6 +464,7 @@ impl Current {
         for (fact, &readable) in gathered.facts.iter().zip(&gathered.readable) {
             self.ledger.batch(fact);
             self.readable.batch(&fact.header, readable);
+            self.outcome.sketch.add(&fact.header);
             self.next_offset = Some(fact.header.last_offset().next());
             if !fact.header.is_control() {
                 self.outcome.timestamp_type = Some(fact.header.timestamp_type());

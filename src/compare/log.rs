@@ -16,6 +16,8 @@ pub struct Log<'f> {
     pub cleaned_below: Option<Offset>,
     /// What transactions withhold: the cleaner removes records of aborted ones.
     pub withheld: &'f [WithheldRange],
+    /// Nothing below is compared.
+    pub starts_at: Option<Offset>,
 }
 
 /// One segment of it.
@@ -42,9 +44,14 @@ impl Log<'_> {
 
     /// Whether the record at `offset` belongs to an aborted transaction.
     pub(super) fn is_aborted(&self, offset: Offset) -> bool {
+        self.withheld_by(offset) == Some(Outcome::Aborted)
+    }
+
+    /// The outcome of the transaction that withholds the record at `offset`.
+    pub(super) fn withheld_by(&self, offset: Offset) -> Option<Outcome> {
         let behind = self.withheld.partition_point(|range| range.first_offset <= offset);
-        let range = behind.checked_sub(1).and_then(|at| self.withheld.get(at));
-        range.is_some_and(|range| offset <= range.last_offset && range.outcome == Outcome::Aborted)
+        let range = behind.checked_sub(1).and_then(|at| self.withheld.get(at))?;
+        (offset <= range.last_offset).then_some(range.outcome)
     }
 }
 

@@ -15,7 +15,8 @@ pub(super) fn merge(a: &Log<'_>, b: &Log<'_>, mode: ReadMode) -> (Comparison, [A
     let [Some(first_a), Some(first_b)] = begins else {
         return (comparison, [Absent::default(), Absent::default()]);
     };
-    comparison.from = first_a.max(first_b);
+    comparison.from =
+        [a.starts_at, b.starts_at].into_iter().flatten().fold(first_a.max(first_b), Offset::max);
     let mut merge = Merge {
         sides: [a, b].map(|log| Cursor {
             log,
@@ -128,6 +129,12 @@ impl Merge<'_> {
                 // An empty batch proves nothing: the cleaner leaves it for the sequence alone.
                 if records > 0 {
                     self.comparison.equal(last_a, records);
+                    if !batch_a.header.is_control() {
+                        let hidden = a.log.withheld_by(batch_a.header.base_offset).is_some();
+                        let equal = &mut self.comparison.equal;
+                        equal.records += records;
+                        equal.withheld += if hidden { records } else { 0 };
+                    }
                 }
             } else {
                 let both = [Some(batch_a), Some(batch_b)];

@@ -23,11 +23,14 @@ mod log;
 mod marks;
 mod merge;
 mod outcome;
+mod sketch;
 
 pub use log::{Log, LogSegment};
 pub use outcome::{
-    Comparison, Deciding, DecidingKind, Difference, DifferenceKind, Epochs, Missing, Rest, Side, Writers,
+    Comparison, Deciding, DecidingKind, Difference, DifferenceKind, Epochs, Equal, Missing, Rest, Side,
+    Writers,
 };
+pub use sketch::Sketch;
 
 use crate::input::ReadMode;
 

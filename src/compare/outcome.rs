@@ -125,6 +125,15 @@ pub struct Missing {
     pub unreadable: u64,
 }
 
+/// The records of batches with equal bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Equal {
+    /// Records, markers aside.
+    pub records: u64,
+    /// Of these, the records that transactions withhold from read_committed consumers.
+    pub withheld: u64,
+}
+
 /// What the longer log holds behind the end of the shorter one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rest {
@@ -175,6 +184,8 @@ pub struct Comparison {
     pub ends: [Offset; 2],
     /// Batches with equal bytes.
     pub equal_batches: u64,
+    /// What these hold.
+    pub equal: Equal,
     /// Records that are equal, markers among them.
     pub equal_records: u64,
     /// The last offset with equal records.

@@ -7,10 +7,12 @@
 
 mod build;
 mod candidate;
+mod copied;
 mod level;
 
 pub use build::{group, group_across_topics};
 pub use candidate::Candidate;
+pub use copied::{CopiedStretch, CopyMark, group_copied};
 pub use level::level;
 
 use crate::facts::GroupCommits;
@@ -34,7 +36,10 @@ pub struct Relations {
     pub sessions: Vec<SessionNote>,
     /// Where positions of consumer groups stepped back.
     pub rewinds: Vec<RewindNote>,
-    /// Equal contents under one identity, in the order of their first surplus copies.
+    /// Stretches that stand in two logs which are no replicas.
+    pub copied: Vec<CopiedStretch>,
+    /// Equal contents under one identity, in the order of their first surplus copies; those of copied
+    /// stretches follow.
     pub groups: Vec<KeyGroup>,
 }
 

@@ -1,7 +1,7 @@
 //! The surplus copies of one incident: what can be said of them, and the finding that they make.
 
 use super::pair::{self, Pair};
-use super::{Examples, Words};
+use super::{Examples, Words, restored};
 use crate::finding::{Code, Copy, Counts, Finding, Group, Level, Place, TopicPartition, Visibility, Window};
 use crate::relations::{KeyGroup, Relations, SessionNote, StoredCopy};
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,8 +154,12 @@ impl<'r> Episode<'r> {
             }
         }
         let topic = self.topic_name().to_owned();
+        let (unlisted, unlisted_seen) = match self.code {
+            Code::RestoredCopy => restored::unlisted(self),
+            _ => (0, 0),
+        };
         let surplus_committed =
-            self.groups.iter().map(|(&group, copies)| self.surplus_committed(group, copies)).sum();
+            self.groups.iter().map(|(&group, copies)| self.surplus_committed(group, copies)).sum::<u64>();
         let groups = self
             .groups
             .iter()
@@ -174,9 +178,9 @@ impl<'r> Episode<'r> {
                 .map(|partition| TopicPartition { topic: topic.clone(), partition })
                 .collect(),
             counts: Counts {
-                groups: count(self.groups.len()),
-                surplus_records: count(self.surplus()),
-                surplus_committed,
+                groups: count(self.groups.len()) + unlisted,
+                surplus_records: count(self.surplus()) + unlisted,
+                surplus_committed: surplus_committed + unlisted_seen,
             },
             window: Some(Window::new(first_time, last_time)),
             level: self.level(),
@@ -186,7 +190,7 @@ impl<'r> Episode<'r> {
             would_settle: words.would_settle,
             advice: words.advice,
             groups,
-            groups_omitted: count(self.groups.len().saturating_sub(limit)),
+            groups_omitted: count(self.groups.len().saturating_sub(limit)) + unlisted,
             ..Finding::empty(self.code)
         }
     }

@@ -3,6 +3,7 @@
 //! Pairs belong together when they share the mechanism, the topic and both sessions; writers that
 //! were alive at the same time belong together however many they are. Records without producer id
 //! have no sessions; there a pause of [`PAUSE_MS`] between two surplus copies begins a new episode.
+//! Copied files are one episode a topic, whoever wrote what they hold.
 
 use super::episode::Episode;
 use super::pair::Pair;
@@ -29,6 +30,8 @@ enum Writers {
     Sessions(Option<u32>, Option<u32>),
     /// Writers that were alive together, by the smallest of them.
     Circle(Option<u32>),
+    /// Whatever copied the files of this topic.
+    Files(Option<u32>),
 }
 
 /// A pair that is accused: where it is, and when its surplus copy was written.
@@ -50,9 +53,7 @@ pub(super) fn gather(
     doubt_long_retries(relations, &mut entries);
     entries.sort_by_key(|entry| (entry.key, entry.time, entry.group, entry.copy));
     entries
-        .chunk_by(|a, b| {
-            a.key == b.key && (a.key.has_sessions() || b.time.saturating_sub(a.time) <= PAUSE_MS)
-        })
+        .chunk_by(|a, b| a.key == b.key && (a.key.is_one() || b.time.saturating_sub(a.time) <= PAUSE_MS))
         .map(|of_episode| {
             let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
             for entry in of_episode {
@@ -69,10 +70,10 @@ pub(super) fn gather(
 }
 
 impl Key {
-    fn has_sessions(&self) -> bool {
+    fn is_one(&self) -> bool {
         match self.writers {
             Writers::Sessions(earlier, later) => earlier.is_some() && later.is_some(),
-            Writers::Circle(_) => true,
+            Writers::Circle(_) | Writers::Files(_) => true,
         }
     }
 }
@@ -83,7 +84,10 @@ fn accused(relations: &Relations, mechanism: impl Fn(&Pair<'_>) -> Option<Code>)
         for (copy_at, related) in group.copies.iter().enumerate() {
             let Some(pair) = Pair::new(relations, group, related) else { continue };
             let Some(code) = mechanism(&pair) else { continue };
-            let writers = Writers::Sessions(pair.earlier.session, pair.later.session);
+            let writers = match code {
+                Code::RestoredCopy => Writers::Files(pair.partition(pair.earlier).map(|note| note.topic)),
+                _ => Writers::Sessions(pair.earlier.session, pair.later.session),
+            };
             entries.push(Entry {
                 key: Key { code, topic: group.topic, writers },
                 time: related.copy.timestamp.unwrap_or(i64::MIN),
@@ -196,7 +200,7 @@ impl Key {
     fn sessions(&self) -> Option<SessionPair> {
         match self.writers {
             Writers::Sessions(earlier, later) => Some((earlier.min(later), earlier.max(later))),
-            Writers::Circle(_) => None,
+            Writers::Circle(_) | Writers::Files(_) => None,
         }
     }
 }

@@ -19,6 +19,7 @@ mod pair;
 mod phrase;
 mod pipeline;
 mod recurring;
+mod restored;
 mod retry;
 mod same_session;
 mod undetermined;
@@ -60,6 +61,9 @@ pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
 /// The mechanism that joins a surplus copy and its predecessor; `None` where equal records are what
 /// the application means to write.
 fn mechanism(pair: &Pair<'_>) -> Option<Code> {
+    if restored::applies(pair) {
+        return Some(Code::RestoredCopy);
+    }
     if recurring::applies(pair) {
         return None;
     }
@@ -86,6 +90,7 @@ fn mechanism(pair: &Pair<'_>) -> Option<Code> {
 fn words(episode: &Episode<'_>) -> Words {
     match episode.code {
         Code::AbortedThenRetried => aborted::words(episode),
+        Code::RestoredCopy => restored::words(episode),
         Code::MisplacedBatch => misplaced::words(episode),
         Code::PipelineReplay => pipeline::words(episode),
         Code::RetryWithoutIdempotence => retry::words(episode),

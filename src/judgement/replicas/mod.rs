@@ -1,5 +1,6 @@
 //! `replica-divergence`: two replicas differ in a way that neither lag nor the cleaner's progress
-//! explains; and `leader-epoch-anomaly`, where they hold equal records under other leader epochs.
+//! explains; `leader-epoch-anomaly`, where they hold equal records under other leader epochs; and
+//! `restored-copy`, where what looks like a replica cannot be one.
 //!
 //! Goes in: comparisons of each replica with the one that leads. Two things are told apart. A
 //! replica whose last records were written under an older leader epoch than what the leading one
@@ -11,6 +12,7 @@
 //! what they are.
 
 mod apart;
+mod copied;
 mod leader_epochs;
 mod lost_tail;
 
@@ -65,6 +67,8 @@ pub enum Kinship {
     Names,
     /// One broker: one of them is a copy, or a move was not finished.
     OneBroker,
+    /// One topic id in two clusters, which draw their ids at random.
+    Clusters,
 }
 
 impl Kinship {
@@ -73,7 +77,7 @@ impl Kinship {
         match self {
             Self::Brokers => Confidence::Certain,
             Self::TopicId => Confidence::Likely,
-            Self::Names | Self::OneBroker => Confidence::Possible,
+            Self::Names | Self::OneBroker | Self::Clusters => Confidence::Possible,
         }
     }
 
@@ -87,6 +91,10 @@ impl Kinship {
             Self::Names => Some(kept(
                 "two clusters",
                 "nothing names the cluster: two topics of one name would differ like this",
+            )),
+            Self::Clusters => Some(kept(
+                "copies of one log",
+                "both have one topic id, but belong to two clusters: each may have gone on from a common copy",
             )),
             Self::OneBroker => Some(kept(
                 "copies of one replica",
@@ -166,7 +174,11 @@ pub fn judge(pairs: &[ReplicaPair<'_>]) -> Vec<Finding> {
     let mut lost: BTreeMap<&str, Vec<(&ReplicaPair<'_>, LostTail)>> = BTreeMap::new();
     let mut apart: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
     let mut stamped: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
+    let mut copied: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
     for pair in pairs {
+        if copied::applies(pair) {
+            copied.entry(pair.topic).or_default().push(pair);
+        }
         match pair.reading() {
             Some(Reading::LostTail(old)) => {
                 lost.entry(pair.topic).or_default().push((pair, LostTail::of(pair, old)));
@@ -181,7 +193,8 @@ pub fn judge(pairs: &[ReplicaPair<'_>]) -> Vec<Finding> {
     let lost = lost.iter().map(|(topic, tails)| lost_tail::finding(topic, tails));
     let apart = apart.iter().map(|(topic, pairs)| apart::finding(topic, pairs));
     let stamped = stamped.iter().map(|(topic, pairs)| leader_epochs::finding(topic, pairs));
-    lost.chain(apart).chain(stamped).collect()
+    let copied = copied.iter().map(|(topic, pairs)| copied::finding(topic, pairs));
+    copied.chain(lost).chain(apart).chain(stamped).collect()
 }
 
 /// A finding about these pairs, with what they share.

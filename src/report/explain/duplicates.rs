@@ -247,12 +247,14 @@ pub(super) const PIPELINE_REPLAY: Explanation = Explanation {
 pub(super) const RESTORED_COPY: Explanation = Explanation {
     code: Code::RestoredCopy,
     meaning: "the same file content lies in two places that are not replicas of each other",
-    shows: "Batches with equal bytes, offsets and leader epochs stand in two directories that do not belong to \
-            one topic id, or in two directories of one broker. No producer does that: files were copied, as a \
-            backup, a restore, a move between disks, or a cluster clone.",
+    shows: "Batches with equal bytes, offsets and leader epochs stand in two places, and something says that one \
+            was copied from the other: one topic id under two names or in two clusters, a missing topic id, two \
+            directories of one broker. A backup, a restore, a move between disks, or a cluster clone.",
     innocent: &[
         "Replicas of one partition on several brokers hold the same on purpose and are counted once.",
         "Directories that end in -future, -stray or -delete are a broker's own leftovers.",
+        "An application that writes each event to two topics makes equal batches, too: with two topic ids that is \
+         noted and not counted.",
     ],
     evidence: &[
         "both directories with topic id, broker and cluster id",

@@ -196,11 +196,11 @@ pub(super) const REPLICA_DIVERGENCE: Explanation = Explanation {
     code: Code::ReplicaDivergence,
     meaning: "two replicas of one partition differ in a way that neither lag nor the cleaner explains",
     shows: "At one offset the replicas hold other records, or a record that decides (a tombstone, a marker, the \
-            newest value of a key) is in one of them only, below what both had reached. An unclean election, a \
+            newest value of a key) is in one of them only, below what both had reached. Records of an older leader that never reached the high watermark may never have been acknowledged: the finding says what the checkpoints tell. An unclean election, a \
             truncation that was not followed, a restored directory or damaged disks. What consumers get changes \
             with the leader.",
     innocent: &[
-        "A follower that lags is shorter; only what lies below both ends and the high watermark is compared.",
+        "A follower that lags is shorter; only what lies below both ends is compared.",
         "Each replica is cleaned for itself, so one may hold records that the other has compacted already.",
         "A log start that moved is seen by replicas at different times.",
     ],
