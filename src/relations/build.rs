@@ -191,8 +191,9 @@ fn relate(partitions: &[PartitionNote], ranks: &[usize], equal: &[Candidate]) ->
 /// When it is a copy's turn among those of other partitions: by the time of the write; of two copies
 /// of one wire batch the one that is out of its producer's sequence is the stray; and copies with
 /// equal times (the time of the event, not of the write) stand in the order in which their sessions
-/// began.
-type Turn = (i64, bool, Option<usize>);
+/// began. Nothing says when a writer without producer id began: it comes last, so that no session is
+/// said to have repeated it.
+type Turn = (i64, bool, usize);
 
 /// The turn of each copy. Offsets order a partition and none of this does, so that inside one a
 /// turn never comes before that of an earlier copy.
@@ -202,7 +203,7 @@ fn turns(ranks: &[usize], equal: &[Candidate]) -> Vec<Turn> {
     for Candidate { copy, .. } in equal {
         let time = copy.client_timestamp.or(copy.timestamp).unwrap_or(i64::MIN);
         let rank = copy.session.and_then(|at| ranks.get(usize::try_from(at).ok()?)).copied();
-        let own = (time, !copy.batch.in_sequence, rank);
+        let own = (time, !copy.batch.in_sequence, rank.unwrap_or(usize::MAX));
         let before = turns.last().filter(|_| partition == Some(copy.partition));
         turns.push(before.map_or(own, |&before| own.max(before)));
         partition = Some(copy.partition);
