@@ -23,10 +23,11 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     if pair.level <= Level::E3 {
         return false;
     }
-    let by_one_writer = pair.group.copies.iter().filter(|copy| {
+    let mut by_one_writer = pair.group.copies.iter().filter(|copy| {
         copy.copy.session == pair.later.session && copy.copy.producer_id == pair.later.producer_id
     });
-    by_one_writer.count() > if by_content { BY_MISTAKE } else { BY_MISTAKE_WITH_KEY }
+    // Not counted to the end: a key may be stored a million times, and this is asked for each copy.
+    by_one_writer.nth(if by_content { BY_MISTAKE } else { BY_MISTAKE_WITH_KEY }).is_some()
 }
 
 /// Whether the key had another content in between, within one session: open, paid, open. A session
