@@ -79,7 +79,8 @@ pub struct ScanArguments {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Memory that may be used, such as 512MiB or 2GB; what does not fit goes to temporary files.
-    /// By default a quarter of the machine's, at most 2 GiB
+    /// By default a quarter of the machine's, at most 2 GiB. Copies that are found and producers are
+    /// held beside it
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     max_memory: Option<u64>,
     /// Where temporary files go: they have no names and are gone when the program ends. By default
