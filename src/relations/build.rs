@@ -245,3 +245,76 @@ impl Seen {
 fn is_visible(copy: &StoredCopy) -> bool {
     copy.visibility != Visibility::Aborted
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::Fingerprint;
+    use crate::relations::{BatchPlace, TimeSource};
+    use crate::units::{FilePosition, Offset, ProducerId};
+
+    fn candidate(partition: u32, offset: i64, time: i64, session: Option<u32>) -> Candidate {
+        Candidate {
+            identity: Fingerprint(1),
+            content: Fingerprint(2),
+            exact_content: Fingerprint(2),
+            record_set: Fingerprint(offset.unsigned_abs().into()),
+            is_tombstone: false,
+            business_key: BusinessKey::Text { text: "order-1".to_owned() },
+            copy: StoredCopy {
+                partition,
+                offset: Offset(offset),
+                timestamp: Some(time),
+                client_timestamp: Some(time),
+                timestamp_type: TimeSource::CreateTime,
+                producer_id: ProducerId(session.map_or(-1, i64::from)),
+                producer_epoch: None,
+                sequence: None,
+                session,
+                partition_leader_epoch: None,
+                visibility: Visibility::NonTransactional,
+                written_after: None,
+                behind_other_content: false,
+                batch: BatchPlace {
+                    segment: 0,
+                    position: FilePosition(0),
+                    base_offset: Offset(offset),
+                    last_offset: Offset(offset),
+                    base_sequence: None,
+                    records: 1,
+                    crc: 0,
+                    in_sequence: true,
+                },
+            },
+        }
+    }
+
+    fn order(equal: &[Candidate]) -> Vec<(u32, i64)> {
+        let group = relate(&[], &[0, 1], equal);
+        group.copies.iter().map(|copy| (copy.copy.partition, copy.copy.offset.0)).collect()
+    }
+
+    #[test]
+    fn offsets_order_a_partition_whoever_wrote() {
+        let equal = [candidate(0, 20, 5, Some(1)), candidate(0, 30, 5, None), candidate(0, 40, 3, Some(0))];
+        assert_eq!(order(&equal), [(0, 20), (0, 30), (0, 40)]);
+    }
+
+    #[test]
+    fn of_equal_times_in_two_partitions_the_session_that_began_first_comes_first() {
+        let equal = [candidate(0, 7, 5, Some(1)), candidate(1, 90, 5, Some(0))];
+        assert_eq!(order(&equal), [(1, 90), (0, 7)]);
+        let equal = [candidate(0, 7, 5, None), candidate(1, 90, 5, Some(0))];
+        assert_eq!(order(&equal), [(1, 90), (0, 7)]);
+    }
+
+    #[test]
+    fn a_copy_that_readers_see_repeats_one_that_they_see() {
+        let mut equal =
+            [candidate(0, 1, 1, Some(0)), candidate(0, 2, 2, Some(0)), candidate(0, 3, 3, Some(0))];
+        equal[1].copy.visibility = Visibility::Aborted;
+        let group = relate(&[], &[0], &equal);
+        let repeats: Vec<_> = group.copies.iter().map(|copy| copy.repeats).collect();
+        assert_eq!(repeats, [None, Some(0), Some(0)]);
+    }
+}
