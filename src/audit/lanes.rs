@@ -113,7 +113,7 @@ impl Lanes {
                 match keyed {
                     Keyed::Yes => {
                         counts.keyed += 1;
-                        let selector = digest_key.selector(content, &plan.mask, record);
+                        let selector = digest_key.selector(content, &plan.mask, &plan.sieve, record);
                         rows.push(Row { identity, partition, selector, offset: record.offset });
                     }
                     Keyed::Without => counts.without_key += 1,

@@ -4,7 +4,7 @@
 //! compared with digests of the same run.
 
 use crate::format::Record;
-use crate::keys::{self, Content, Identity, KeySpec, Keyed, Mask};
+use crate::keys::{self, Content, Identity, KeySpec, Keyed, Mask, SieveMask};
 use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -81,8 +81,18 @@ impl DigestKey {
 
     /// 32 bits that equal contents share: different bits, different contents. Cheap, and only a
     /// first sieve.
-    pub fn selector(&self, content: &mut Content, mask: &Mask, record: &Record<'_>) -> u32 {
-        let hash = xxhash_rust::xxh3::xxh3_64_with_seed(content.bytes(record, mask), self.selector);
+    pub fn selector(
+        &self,
+        content: &mut Content,
+        mask: &Mask,
+        sieve: &SieveMask,
+        record: &Record<'_>,
+    ) -> u32 {
+        let hash = |bytes: &[u8]| xxhash_rust::xxh3::xxh3_64_with_seed(bytes, self.selector);
+        let hash = match content.sieved(record, sieve) {
+            Some(bytes) => hash(bytes),
+            None => hash(content.bytes(record, mask)),
+        };
         u32::try_from(hash >> 32).unwrap_or(0)
     }
 }

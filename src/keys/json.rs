@@ -4,6 +4,7 @@
 //! written: `1.0` and `1` are different, and big numbers keep all their digits. Of names that
 //! repeat in one object the last one counts, as in most parsers.
 
+use memchr::memmem::Finder;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -268,6 +269,71 @@ fn strip(raw: &str, pointers: &[&[String]], out: &mut Vec<u8>) {
     }
 }
 
+/// Hands the pieces of `document` to `each` that stand around the scalars behind the given quoted
+/// names. `false` when an object or array stands there.
+pub fn without_scalars(document: &[u8], names: &[Finder<'_>], each: &mut dyn FnMut(&[u8])) -> bool {
+    let mut cuts: Vec<(usize, usize)> = Vec::new();
+    for name in names {
+        let mut from = 0;
+        while let Some(found) = document.get(from..).and_then(|rest| name.find(rest)) {
+            let behind = from + found + name.needle().len();
+            match scalar_behind(document, behind) {
+                Behind::Scalar(start, end) => cuts.push((start, end)),
+                Behind::NoMember => {}
+                Behind::More => return false,
+            }
+            from = behind;
+        }
+    }
+    cuts.sort_unstable();
+    let mut at = 0;
+    for (start, end) in cuts {
+        if start >= at {
+            each(document.get(at..start).unwrap_or_default());
+            at = end;
+        }
+    }
+    each(document.get(at..).unwrap_or_default());
+    true
+}
+
+enum Behind {
+    Scalar(usize, usize),
+    /// No colon: the text is a value that happens to read like the name.
+    NoMember,
+    More,
+}
+
+fn scalar_behind(document: &[u8], name_end: usize) -> Behind {
+    let skip = |from: usize| {
+        let rest = document.get(from..).unwrap_or_default();
+        from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+    };
+    let colon = skip(name_end);
+    if document.get(colon) != Some(&b':') {
+        return Behind::NoMember;
+    }
+    let start = skip(colon + 1);
+    let rest = document.get(start..).unwrap_or_default();
+    let length = match rest.first() {
+        Some(b'{' | b'[') => return Behind::More,
+        Some(b'"') => {
+            let mut escaped = false;
+            let inside = rest.iter().skip(1).take_while(|&&byte| {
+                let goes_on = escaped || byte != b'"';
+                escaped = !escaped && byte == b'\\';
+                goes_on
+            });
+            inside.count() + 2
+        }
+        _ => rest
+            .iter()
+            .take_while(|byte| !matches!(byte, b',' | b'}' | b']') && !byte.is_ascii_whitespace())
+            .count(),
+    };
+    Behind::Scalar(start, (start + length).min(document.len()))
+}
+
 /// Hands every scalar member of `document` to `each` with its pointer and its written form; stops
 /// at `limit` members. `false` when the document is no JSON object or array.
 pub fn scalars(document: &[u8], limit: usize, each: &mut dyn FnMut(&JsonPointer, &str)) -> bool {
@@ -337,6 +403,24 @@ mod tests {
             assert!(member(document.as_bytes(), &"/a".parse().unwrap()).is_err(), "{document}");
         }
         assert!(member(&[0xff], &"/a".parse().unwrap()).is_err());
+    }
+
+    #[test]
+    fn what_is_left_around_scalars_does_not_depend_on_them() {
+        let names = [Finder::new("\"sentAt\"")];
+        let left = |document: &str| {
+            let mut out = Vec::new();
+            without_scalars(document.as_bytes(), &names, &mut |piece| out.extend_from_slice(piece))
+                .then_some(out)
+        };
+        let first = left(r#"{"id":1,"sentAt":"5 \"x\" ,","v":2}"#).unwrap();
+        assert_eq!(Some(first.clone()), left(r#"{"id":1,"sentAt":"6","v":2}"#));
+        assert_ne!(Some(first), left(r#"{"id":1,"sentAt":"6","v":3}"#));
+        assert_eq!(left(r#"{"sentAt":17}"#), left(r#"{"sentAt":1.5e3}"#));
+        assert_eq!(left(r#"{"a":"sentAt"}"#).unwrap(), br#"{"a":"sentAt"}"#);
+        assert_eq!(left(r#"{"sentAt":{"a":1}}"#), None);
+        assert!(left(r#"{"sentAt":"cut"#).is_some());
+        assert!(left(r#"{"sentAt":"#).is_some());
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod json;
 mod partitioner;
 mod spec;
 
-pub use content::{Content, Mask, masked_content};
+pub use content::{Content, Mask, SieveMask, masked_content};
 pub use json::{JsonPointer, scalars};
 pub use partitioner::{KeyHashes, Partitioner};
 pub use spec::{KeyPart, KeySpec, KeySpecError, Part};

@@ -11,7 +11,7 @@ mod volatile;
 
 pub use sample::{Sample, SampleRecord};
 
-use crate::keys::{Identity, KeySpec, Mask};
+use crate::keys::{Identity, KeySpec, Mask, SieveMask};
 use fields::Fields;
 
 /// What the user asked for.
@@ -24,7 +24,7 @@ pub enum KeyChoice {
 }
 
 /// How the events of one topic are identified.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TopicPlan {
     /// The topic's name.
     pub topic: String,
@@ -38,6 +38,8 @@ pub struct TopicPlan {
     pub why: String,
     /// What does not count as content.
     pub mask: Mask,
+    /// The same, for the first sieve.
+    pub sieve: SieveMask,
 }
 
 /// What the user said about content.
@@ -62,6 +64,7 @@ pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sa
         identity,
         chosen_by_user,
         why,
+        sieve: SieveMask::of(&mask),
         mask,
     };
     if internal {
