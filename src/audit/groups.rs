@@ -103,6 +103,7 @@ pub(super) fn group(
         wanted,
         at: None,
         held: Vec::new(),
+        spread: None,
         identity: Vec::new(),
         content: Vec::new(),
         elsewhere: Vec::new(),
@@ -124,6 +125,8 @@ struct Grouping<'a> {
     /// The rows of the current identity, as long as there are few: only together they tell whether
     /// another content stood between two equal ones.
     held: Vec<Row>,
+    /// An identity with more rows than are held: which of them were held together depends on the run.
+    spread: Option<Fingerprint>,
     /// The current identity in each topic that has it.
     identity: Vec<OfTopic>,
     /// The current content in each topic that has it: partitions are in the order of their topics,
@@ -159,6 +162,9 @@ const HELD: usize = 1024;
 impl Grouping<'_> {
     fn add(&mut self, row: &Row) -> Result<(), AuditError> {
         let same = self.held.first().is_none_or(|held| held.identity == row.identity);
+        if same && self.held.len() >= HELD {
+            self.spread = Some(row.identity);
+        }
         if !same || self.held.len() >= HELD {
             self.flush()?;
         }
@@ -169,8 +175,11 @@ impl Grouping<'_> {
     /// Takes the rows that are held.
     fn flush(&mut self) -> Result<(), AuditError> {
         let rows = std::mem::take(&mut self.held);
-        if let [row] = rows.as_slice() {
-            self.take(row, false)?;
+        let all_held = rows.first().is_some_and(|row| self.spread != Some(row.identity));
+        if rows.len() == 1 || !all_held {
+            for row in &rows {
+                self.take(row, false)?;
+            }
         } else {
             let mut places: Vec<(u32, Offset, u32)> =
                 rows.iter().map(|row| (row.partition, row.offset, row.selector)).collect();
