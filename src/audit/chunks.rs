@@ -86,7 +86,7 @@ impl ChunkReader {
                 Err(chunk) => return Some(*chunk),
             },
         };
-        let cut = cut(&mut open.source, open.position);
+        let cut = cut(&mut open.source, open.position, PIECE);
         let (bytes, stopped) = match cut {
             Ok((bytes, true)) => (bytes, None),
             Ok((bytes, false)) => (bytes, Some(Stop::Uncut)),
@@ -132,9 +132,9 @@ impl ChunkReader {
 }
 
 /// Whole batches from `position` on; `false` when what follows them cannot be cut.
-fn cut(source: &mut SegmentSource, position: u64) -> io::Result<(Vec<u8>, bool)> {
+fn cut<S: ByteSource>(source: &mut S, position: u64, piece: usize) -> io::Result<(Vec<u8>, bool)> {
     let left = source.len().saturating_sub(position);
-    let mut wanted = PIECE;
+    let mut wanted = piece;
     loop {
         let window = source.window(position, wanted)?;
         let window = window.get(..wanted).unwrap_or(window);
@@ -206,5 +206,66 @@ impl ByteSource for ChunkSource<'_> {
     fn window(&mut self, position: u64, _length: usize) -> io::Result<&[u8]> {
         let start = position.checked_sub(self.position).and_then(|at| usize::try_from(at).ok());
         Ok(start.and_then(|start| self.bytes.get(start..)).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::segment::TailExpectation;
+    use crate::format::{SegmentItem, SegmentScanner};
+    use crate::testkit::{SegmentBuilder, batch};
+    use crate::units::{FilePosition, Offset};
+
+    fn segment(batches: u32) -> Vec<u8> {
+        let mut segment = SegmentBuilder::new();
+        for number in 0..batches {
+            let records = (0..=number % 7).fold(batch(), |spec, n| spec.record(format!("key-{n}"), "value"));
+            segment = segment.batch(records);
+        }
+        segment.bytes()
+    }
+
+    fn places<S: ByteSource>(mut scanner: SegmentScanner<S>) -> Vec<(u64, i64)> {
+        let mut places = Vec::new();
+        while let Some(item) = scanner.next_item().unwrap() {
+            let SegmentItem::Batch(batch) = item else { panic!("{item:?}") };
+            places.push((batch.position.0, batch.header.base_offset.0));
+        }
+        places
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_pieces_of_a_segment_hold_what_the_whole_holds(batches in 0u32..40, piece in 1usize..3000) {
+            let bytes = segment(batches);
+            let mut source = bytes.as_slice();
+            let (mut position, mut found) = (0, Vec::new());
+            while position < ByteSource::len(&source) {
+                let (piece, goes_on) = cut(&mut source, position, piece).unwrap();
+                assert!(goes_on && !piece.is_empty(), "at {position}");
+                let chunk = Chunk {
+                    number: 0,
+                    partition: 0,
+                    segment: Some(0),
+                    position,
+                    bytes: piece,
+                    ends_segment: false,
+                    stopped: None,
+                };
+                let scanner = SegmentScanner::new(ChunkSource::new(&chunk), Offset(0), TailExpectation::MustBeWhole);
+                found.extend(places(scanner.starting_at(FilePosition(position), None)));
+                position += chunk.bytes.len() as u64;
+            }
+            let whole = SegmentScanner::new(bytes.as_slice(), Offset(0), TailExpectation::MustBeWhole);
+            assert_eq!(found, places(whole));
+        }
+
+        #[test]
+        fn what_cannot_be_cut_is_left_to_the_fold(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300)) {
+            let mut source = bytes.as_slice();
+            let (piece, _) = cut(&mut source, 0, 64).unwrap();
+            assert!(bytes.starts_with(&piece));
+        }
     }
 }

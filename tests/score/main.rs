@@ -15,6 +15,8 @@ mod hand_made;
 mod label;
 mod numbers;
 mod report;
+#[path = "../support/mod.rs"]
+mod support;
 
 use label::Label;
 use report::Report;
@@ -165,6 +167,8 @@ fn score(scenario: &Path) -> Vec<String> {
     let Some(status @ (0 | 1 | 3)) = output.status.code() else {
         return vec![format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim())];
     };
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    support::assert_follows_the_schema(&value);
     match serde_json::from_slice(&output.stdout) {
         Ok(report) => differences(&label, &report, status),
         Err(error) => vec![format!("the report does not follow the contract: {error}")],
