@@ -160,7 +160,8 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>) -> Report {
     (report.producers, report.producers_omitted) = producers(parts);
     report.verdict.complete = coverage_is_complete(parts)
         && !nothing_keyed(&report.coverage)
-        && report.coverage.records_undecoded == 0;
+        && report.coverage.records_undecoded == 0
+        && parts.notes.is_empty();
     report.findings = findings;
     report
 }

@@ -132,6 +132,10 @@ impl Lanes {
         }
         if let Err(error) = read {
             let told = into.counts.total();
+            // The count is a claim that the records do not bear out: no more are counted than there are
+            // bytes.
+            let possible = u32::try_from(batch.bytes.len()).unwrap_or(u32::MAX);
+            header.records_count = header.records_count.map(|count| count.min(possible));
             let all = u64::from(header.records_count.unwrap_or(0));
             if matches!(lane, RecordLane::Digest { .. }) && !header.is_control() {
                 into.counts.undecoded += all.saturating_sub(told);

@@ -428,13 +428,17 @@ impl<'s> Fold<'s> {
                 Ok(Some(SegmentItem::Suspect(suspect))) => {
                     current.take(at, std::mem::take(&mut gathered), self.rows)?;
                     let damage = suspect.damage.clone();
+                    let base_offset = suspect.batch.header.base_offset;
                     if let Some(batch) = suspect.in_line() {
                         current.outcome.bytes_read += damage.length;
                         self.lanes.take(&batch, at, &subject.lane, &mut gathered);
                     } else {
                         // Its offsets lie, so a hole around it is not the cleaner's or a file's.
                         current.ledger.damage(at, &damage);
-                        current.outcome.reused.push((at, damage.clone()));
+                        // An offset far ahead of its place is used once; one that comes back is not.
+                        if current.next_offset.is_some_and(|next| base_offset < next) {
+                            current.outcome.reused.push((at, damage.clone()));
+                        }
                     }
                     current.outcome.damage.push((at, damage));
                 }
