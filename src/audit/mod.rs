@@ -30,7 +30,7 @@ use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
 use crate::facts::{self, PartitionContext, Sessions};
 use crate::finding::Finding;
-use crate::input::{self, DiscoverOptions, Inventory, Leftovers, PartitionDir, ReadMode};
+use crate::input::{self, DiscoverOptions, Inventory, Leftovers, PartitionDir, ReadMode, Selection};
 use crate::judgement::collisions::BatchPlaces;
 use crate::judgement::reuse::Reused;
 use crate::judgement::{self, duplicates::Examples};
@@ -125,6 +125,13 @@ pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
 
 fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditError> {
     let inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
+    let side_files_alone =
+        |dir: &PartitionDir| dir.segments.is_empty() && matches!(dir.selection, Selection::Files { .. });
+    if !inventory.partitions.is_empty() && inventory.partitions.iter().all(side_files_alone) {
+        let reason =
+            "only files beside a log were named: name its .log files or their directory, or use `dump`";
+        return Err(AuditError::Usage(reason.to_owned()));
+    }
     let leaders = replicas::leaders(&inventory, options.mode);
     let internal = InternalTopics::read(&inventory, &leaders, options.mode);
     let topics = Topics::of(&inventory);
