@@ -26,24 +26,7 @@ pub fn finding(code: Code, title: &str) -> Finding {
         partitions: vec![TopicPartition { topic: "orders".to_owned(), partition: 0 }],
         counts: Counts::default(),
         window: None,
-        level: None,
-        cause: None,
-        facts: Vec::new(),
-        alternatives: Vec::new(),
-        would_settle: Vec::new(),
-        advice: Vec::new(),
-        groups: Vec::new(),
-        groups_omitted: 0,
-        gaps: Vec::new(),
-        gaps_omitted: 0,
-        transactions: Vec::new(),
-        stretches: Vec::new(),
-        stretches_omitted: 0,
-        snapshots: Vec::new(),
-        records: Vec::new(),
-        records_omitted: 0,
-        partitioner: None,
-        ranges: Vec::new(),
+        ..Finding::empty(code)
     }
 }
 

@@ -24,6 +24,7 @@ mod retry;
 mod same_session;
 mod undetermined;
 
+use super::draft::{dropped, kept, lines};
 use crate::finding::{Alternative, Cause, Code, Confidence, Finding};
 use crate::relations::Relations;
 use episode::Episode;
@@ -103,20 +104,6 @@ fn words(episode: &Episode<'_>) -> Words {
     }
 }
 
-/// A rival that its test did not exclude.
-fn kept(code: &str, why: impl Into<String>) -> Alternative {
-    Alternative { code: code.to_owned(), kept: true, why: why.into() }
-}
-
-/// A rival that its test excluded.
-fn dropped(code: &str, why: impl Into<String>) -> Alternative {
-    Alternative { code: code.to_owned(), kept: false, why: why.into() }
-}
-
 fn cause(text: &str, confidence: Confidence) -> Cause {
     Cause { text: text.to_owned(), confidence }
-}
-
-fn lines<const N: usize>(lines: [&str; N]) -> Vec<String> {
-    lines.map(str::to_owned).to_vec()
 }

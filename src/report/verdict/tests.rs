@@ -36,24 +36,7 @@ fn finding(code: Code, groups: u64, surplus: u64) -> Finding {
         partitions: vec![TopicPartition { topic: "orders".to_owned(), partition: 0 }],
         counts: Counts { groups, surplus_records: surplus, surplus_committed: surplus },
         window: Some(Window::new(Some(1_700_000_000_005), Some(1_700_000_001_000))),
-        level: None,
-        cause: None,
-        facts: Vec::new(),
-        alternatives: Vec::new(),
-        would_settle: Vec::new(),
-        advice: Vec::new(),
-        groups: Vec::new(),
-        groups_omitted: 0,
-        gaps: Vec::new(),
-        gaps_omitted: 0,
-        transactions: Vec::new(),
-        stretches: Vec::new(),
-        stretches_omitted: 0,
-        snapshots: Vec::new(),
-        records: Vec::new(),
-        records_omitted: 0,
-        partitioner: None,
-        ranges: Vec::new(),
+        ..Finding::empty(code)
     }
 }
 
