@@ -4,7 +4,9 @@
 //! the exit status is what [`Command::run`] gives back.
 
 mod dump;
+mod evidence;
 mod explain;
+mod output;
 mod scan;
 mod schema;
 mod size;
@@ -14,6 +16,9 @@ use crate::error::AuditError;
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
+
+/// Examples for each finding, and entries of a list, unless the user asks for more.
+const DEFAULT_EXAMPLES: usize = 20;
 
 /// Tells from a Kafka broker's files which events are stored more than once, who wrote each copy,
 /// and why.

@@ -3,6 +3,7 @@
 //! Goes in: what the judgement found and what the coverage says, put into [`Report`]. Comes out:
 //! text. Nothing is decided here; what is printed was true before it came.
 
+pub mod answer;
 pub mod escape;
 pub mod explain;
 pub mod json;

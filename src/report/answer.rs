@@ -1,0 +1,57 @@
+//! What the commands beside `scan` answer: one head, the command's own part, the coverage.
+//!
+//! Goes in: the part of its own that a command found out. Comes out: [`Answer`], whose JSON begins and
+//! ends like that of a report, so that a script finds version, call and coverage at the same names.
+
+use super::model::{Coverage, Invocation, SCHEMA_VERSION, Tool};
+use crate::finding::rfc3339;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// An answer of one command, as its JSON has it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer<T> {
+    /// The version of this shape; the first number rises when a reader must change.
+    pub schema_version: String,
+    /// What wrote the answer.
+    pub tool: Tool,
+    /// What was asked.
+    pub invocation: Invocation,
+    /// What stands for "now": the newest time in the evidence, or what was asked for.
+    pub as_of_timestamp: Option<i64>,
+    /// The same as RFC 3339.
+    pub as_of_time: Option<String>,
+    /// The part of the command.
+    #[serde(flatten)]
+    pub body: T,
+    /// How much could be read, and what could not.
+    pub coverage: Coverage,
+}
+
+impl<T> Answer<T> {
+    /// An answer of this version of the tool.
+    #[must_use]
+    pub fn new(invocation: Invocation, as_of: Option<i64>, body: T, coverage: Coverage) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION.to_owned(),
+            tool: Tool::this(),
+            invocation,
+            as_of_timestamp: as_of,
+            as_of_time: as_of.and_then(rfc3339),
+            body,
+            coverage,
+        }
+    }
+}
+
+impl<T: Serialize> Answer<T> {
+    /// Writes it as indented JSON with a line end behind it.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        writeln!(out)
+    }
+}
