@@ -206,8 +206,10 @@ fn candidate(
     let visibility = match outcome.facts.withheld_at(record.offset) {
         Some(Outcome::Aborted) => Visibility::Aborted,
         Some(Outcome::Open) => Visibility::Open,
-        Some(Outcome::Committed) | None if header.is_transactional() => Visibility::Committed,
-        Some(Outcome::Committed) | None => Visibility::NonTransactional,
+        Some(Outcome::Committed | Outcome::Other(_)) | None if header.is_transactional() => {
+            Visibility::Committed
+        }
+        Some(Outcome::Committed | Outcome::Other(_)) | None => Visibility::NonTransactional,
     };
     let copy = StoredCopy {
         partition: u32::try_from(region.partition).unwrap_or(u32::MAX),

@@ -76,7 +76,8 @@ fn strays(subjects: &[Subject<'_>], outcomes: &[PartitionOutcome], led: &[usize]
                 | GapReason::Compaction
                 | GapReason::EpochChange
                 | GapReason::MissingSegment
-                | GapReason::Damage => false,
+                | GapReason::Damage
+                | GapReason::Other(_) => false,
             };
             if let (true, Some(found)) = (unsure, Sequence::new(gap.found)) {
                 strays

@@ -31,7 +31,7 @@ impl Protection {
         let count = match mode {
             ProtectionMode::Idempotent => &mut self.idempotent_records,
             ProtectionMode::Transactional => &mut self.transactional_records,
-            ProtectionMode::None => &mut self.unprotected_records,
+            ProtectionMode::None | ProtectionMode::Other(_) => &mut self.unprotected_records,
             ProtectionMode::Legacy => &mut self.legacy_records,
         };
         *count = count.saturating_add(records);

@@ -1,64 +1,36 @@
 //! The finding codes: one row each, so that names, severities and words stay together.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use super::word::open_words;
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Worth knowing, nobody's fault.
-    Info,
-    /// Look at it when there is time.
-    Low,
-    /// Something does not work as it should.
-    Medium,
-    /// Data is stored twice, or may be missing.
-    High,
-}
-
-impl Severity {
-    /// The name in the report.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+open_words! {
+    /// How bad a finding is.
+    Severity {
+        /// Worth knowing, nobody's fault.
+        Info "info";
+        /// Look at it when there is time.
+        Low "low";
+        /// Something does not work as it should.
+        Medium "medium";
+        /// Data is stored twice, or may be missing.
+        High "high";
     }
 }
 
 macro_rules! codes {
     ($($variant:ident $name:literal $severity:ident;)*) => {
-        /// The mechanism that a finding names.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        pub enum Code {
-            $(#[doc = concat!("`", $name, "`")] #[serde(rename = $name)] $variant,)*
+        open_words! {
+            /// The mechanism that a finding names.
+            Code { $(#[doc = concat!("`", $name, "`")] $variant $name;)* }
         }
 
         impl Code {
-            /// All codes, in the order in which they are explained.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// The stable name.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
             /// The severity, unless the finding itself lowers it.
             #[must_use]
             pub const fn severity(self) -> Severity {
-                match self { $(Self::$variant => Severity::$severity,)* }
+                match self {
+                    $(Self::$variant => Severity::$severity,)*
+                    Self::Other(_) => Severity::Info,
+                }
             }
         }
     };
@@ -96,10 +68,4 @@ codes! {
     LeaderEpochAnomaly "leader-epoch-anomaly" High;
     InterleavedWriters "interleaved-writers" Info;
     ConsumerRewind "consumer-rewind" Info;
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }

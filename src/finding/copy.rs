@@ -1,36 +1,38 @@
 //! One stored copy of a business event, and the group of copies that share a business key.
 
 use super::rfc3339;
+use super::word::open_words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How equal a surplus copy and its predecessor are, strongest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Level {
-    /// The same wire batch.
-    E1,
-    /// The same record set under another producer identity.
-    E2,
-    /// The same record with the same client time.
-    E3,
-    /// The same content at another time.
-    E4,
-    /// The same business key; volatile fields differ.
-    E5,
+open_words! {
+    /// How equal a surplus copy and its predecessor are, strongest first.
+    Level {
+        /// The same wire batch.
+        E1 "E1";
+        /// The same record set under another producer identity.
+        E2 "E2";
+        /// The same record with the same client time.
+        E3 "E3";
+        /// The same content at another time.
+        E4 "E4";
+        /// The same business key; volatile fields differ.
+        E5 "E5";
+    }
 }
 
-/// What a read_committed consumer makes of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Visibility {
-    /// Not part of a transaction.
-    NonTransactional,
-    /// Its transaction was committed.
-    Committed,
-    /// Its transaction was aborted.
-    Aborted,
-    /// Its transaction has no end.
-    Open,
+open_words! {
+    /// What a read_committed consumer makes of a record.
+    Visibility {
+        /// Not part of a transaction.
+        NonTransactional "non-transactional";
+        /// Its transaction was committed.
+        Committed "committed";
+        /// Its transaction was aborted.
+        Aborted "aborted";
+        /// Its transaction has no end.
+        Open "open";
+    }
 }
 
 impl Visibility {

@@ -1,33 +1,34 @@
 //! Evidence beside copies: gaps, transactions, stretches, snapshot and replica differences.
 
 use super::rfc3339;
+use super::word::open_words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why sequences are missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum GapReason {
-    /// The head of the log was removed.
-    Retention,
-    /// DeleteRecords moved the log start.
-    LogStartMoved,
-    /// The cleaner removed superseded records.
-    Compaction,
-    /// The producer went to a new epoch and began again.
-    EpochChange,
-    /// The broker had forgotten the producer by age, so it accepted any sequence.
-    ExpiredProducerState,
-    /// The broker had lost the producer, so it accepted any sequence.
-    LostProducerState,
-    /// The first batch of the producer here begins above 0, and nothing was deleted.
-    FirstAppend,
-    /// A segment file is missing.
-    MissingSegment,
-    /// Bytes that cannot be read; the coverage names them.
-    Damage,
-    /// Nothing innocent explains it.
-    Unexplained,
+open_words! {
+    /// Why sequences are missing.
+    GapReason {
+        /// The head of the log was removed.
+        Retention "retention";
+        /// DeleteRecords moved the log start.
+        LogStartMoved "log-start-moved";
+        /// The cleaner removed superseded records.
+        Compaction "compaction";
+        /// The producer went to a new epoch and began again.
+        EpochChange "epoch-change";
+        /// The broker had forgotten the producer by age, so it accepted any sequence.
+        ExpiredProducerState "expired-producer-state";
+        /// The broker had lost the producer, so it accepted any sequence.
+        LostProducerState "lost-producer-state";
+        /// The first batch of the producer here begins above 0, and nothing was deleted.
+        FirstAppend "first-append";
+        /// A segment file is missing.
+        MissingSegment "missing-segment";
+        /// Bytes that cannot be read; the coverage names them.
+        Damage "damage";
+        /// Nothing innocent explains it.
+        Unexplained "unexplained";
+    }
 }
 
 /// Sequences of one producer that are missing in one partition.
@@ -54,16 +55,16 @@ pub struct Gap {
     pub reason: GapReason,
 }
 
-/// How a transaction ended in one partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// A commit marker.
-    Committed,
-    /// An abort marker.
-    Aborted,
-    /// No marker.
-    Open,
+open_words! {
+    /// How a transaction ended in one partition.
+    Outcome {
+        /// A commit marker.
+        Committed "committed";
+        /// An abort marker.
+        Aborted "aborted";
+        /// No marker.
+        Open "open";
+    }
 }
 
 /// One transaction in one partition.
@@ -90,18 +91,18 @@ pub struct Transaction {
     pub outcome: Outcome,
 }
 
-/// Whether retries could be recognised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ProtectionMode {
-    /// A producer id, no transaction.
-    Idempotent,
-    /// A producer id and a transaction.
-    Transactional,
-    /// No producer id.
-    None,
-    /// Format 0 or 1, which cannot carry a producer id.
-    Legacy,
+open_words! {
+    /// Whether retries could be recognised.
+    ProtectionMode {
+        /// A producer id, no transaction.
+        Idempotent "idempotent";
+        /// A producer id and a transaction.
+        Transactional "transactional";
+        /// No producer id.
+        None "none";
+        /// Format 0 or 1, which cannot carry a producer id.
+        Legacy "legacy";
+    }
 }
 
 /// Consecutive records of one partition that share a protection mode.

@@ -7,6 +7,7 @@
 mod code;
 mod copy;
 mod evidence;
+mod word;
 
 pub use code::{Code, Severity};
 pub use copy::{BusinessKey, Copy, Group, KeyPart, Level, Place, Visibility};
@@ -14,20 +15,22 @@ pub use evidence::{
     DivergentRange, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference, Stretch,
     Transaction,
 };
+pub use word::Word;
+pub(crate) use word::open_words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How sure a verdict is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// The files allow it; others explain it as well.
-    Possible,
-    /// The best explanation of what the files show.
-    Likely,
-    /// No rival explanation survives its test.
-    Certain,
+open_words! {
+    /// How sure a verdict is.
+    Confidence {
+        /// The files allow it; others explain it as well.
+        Possible "possible";
+        /// The best explanation of what the files show.
+        Likely "likely";
+        /// No rival explanation survives its test.
+        Certain "certain";
+    }
 }
 
 /// One finding: a mechanism that the files show, with its evidence.

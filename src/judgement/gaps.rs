@@ -50,7 +50,8 @@ const fn class(reason: GapReason) -> (Code, Severity) {
         | GapReason::LogStartMoved
         | GapReason::Compaction
         | GapReason::EpochChange
-        | GapReason::Damage => (Code::SequenceGapExplained, Severity::Info),
+        | GapReason::Damage
+        | GapReason::Other(_) => (Code::SequenceGapExplained, Severity::Info),
     }
 }
 
@@ -107,6 +108,7 @@ fn fact(reason: GapReason, number: u64) -> String {
         GapReason::FirstAppend => "at the first batch of the producer here, in a log that lost nothing",
         GapReason::MissingSegment => "over offsets that are missing between two files",
         GapReason::Damage => "over bytes that cannot be read; the coverage names them",
+        GapReason::Other(_) => "for a reason of a later version",
         GapReason::Unexplained => "that neither retention, compaction, expiry nor damage explains",
     };
     format!("{places} {why}")
@@ -133,7 +135,7 @@ const fn words(reason: GapReason) -> Words {
             settles: "a copy of the log from before the cleaner ran",
             advice: None,
         },
-        GapReason::EpochChange => {
+        GapReason::EpochChange | GapReason::Other(_) => {
             Words { rivals: &[], settles: "the producer's log at the time of the new epoch", advice: None }
         }
         GapReason::ExpiredProducerState | GapReason::LostProducerState => Words {

@@ -273,7 +273,7 @@ fn torn_epochs<'a>(partitions: &[Partition<'a>]) -> Vec<(Placed<'a>, Placed<'a>)
             let slot = match span.outcome {
                 Outcome::Committed => 0,
                 Outcome::Aborted => 1,
-                Outcome::Open => continue,
+                Outcome::Open | Outcome::Other(_) => continue,
             };
             if data.0.checked_add(1) == Some(marker.0) {
                 let slots = seen.entry((span.producer_id, data)).or_default();

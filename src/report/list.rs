@@ -4,7 +4,7 @@
 //! that a spreadsheet takes none for a formula; `businessKeyForm` says what the cell holds: `text`,
 //! `base64`, `parts` (JSON), `digest`, `keyedHash`. Unknown is empty.
 
-use super::{escape, wording};
+use super::escape;
 use crate::finding::{BusinessKey, Code, Copy, Finding, KeyPart, Level, Place, Visibility, rfc3339};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -99,8 +99,8 @@ impl<W: Write> List<W> {
             repeats.map(|place| escape::csv(&place.topic).into_owned()).unwrap_or_default(),
             maybe(repeats.map(|place| place.partition)),
             maybe(repeats.map(|place| place.offset)),
-            row.level.map(|level| format!("{level:?}")).unwrap_or_default(),
-            wording::visibility(row.visibility).to_owned(),
+            row.level.map(|level| format!("{level}")).unwrap_or_default(),
+            row.visibility.to_string(),
         ];
         writeln!(self.out, "{}", cells.join(","))
     }

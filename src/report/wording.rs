@@ -1,7 +1,7 @@
 //! Numbers, times and names as sentences and lines say them. Times are UTC.
 
 use super::escape::Terminal;
-use crate::finding::{BusinessKey, KeyPart, Visibility, rfc3339};
+use crate::finding::{BusinessKey, KeyPart, rfc3339};
 
 /// Columns that a topic's name may take inside a sentence; Kafka allows 249 characters.
 const NAME_COLUMNS: usize = 80;
@@ -154,17 +154,6 @@ fn part(part: &KeyPart) -> String {
         format!("hash {}", hash.chars().take(8).collect::<String>())
     } else {
         "(absent)".to_owned()
-    }
-}
-
-/// As the report spells it.
-#[must_use]
-pub const fn visibility(visibility: Visibility) -> &'static str {
-    match visibility {
-        Visibility::NonTransactional => "non-transactional",
-        Visibility::Committed => "committed",
-        Visibility::Aborted => "aborted",
-        Visibility::Open => "open",
     }
 }
 

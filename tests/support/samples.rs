@@ -16,8 +16,9 @@ const TWO_MINUTES_PAST: i64 = 1_764_424_920_000;
 
 /// A finding about nothing yet.
 pub fn finding(code: Code, title: &str) -> Finding {
+    let place = Code::ALL.iter().position(|known| *known == code).unwrap_or(0) as u64;
     Finding {
-        id: format!("DA-{:016x}", code as u64 + 0x3f9c_1a2b_7d40_e600),
+        id: format!("DA-{:016x}", place + 0x3f9c_1a2b_7d40_e600),
         code,
         severity: code.severity(),
         confidence: Confidence::Certain,

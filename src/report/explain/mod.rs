@@ -9,7 +9,7 @@ mod log;
 mod protection;
 
 use super::layout::{Page, Width};
-use crate::finding::{Code, Severity};
+use crate::finding::{Code, Severity, Word};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -30,6 +30,16 @@ pub struct Explanation {
     /// What to do.
     pub next: &'static [&'static str],
 }
+
+/// The row for what this version does not know.
+const LATER: Explanation = Explanation {
+    code: Code::Other(Word::UNKNOWN),
+    meaning: "a finding that this version does not know",
+    shows: "A later version of the tool wrote this report, and explains the code.",
+    innocent: &[],
+    evidence: &[],
+    next: &["ask the version that wrote the report: dedup-audit explain"],
+};
 
 /// The row of a code.
 #[must_use]
@@ -66,6 +76,7 @@ pub const fn of(code: Code) -> &'static Explanation {
         Code::LeaderEpochAnomaly => &log::LEADER_EPOCH_ANOMALY,
         Code::InterleavedWriters => &protection::INTERLEAVED_WRITERS,
         Code::ConsumerRewind => &protection::CONSUMER_REWIND,
+        Code::Other(_) => &LATER,
     }
 }
 
@@ -160,11 +171,11 @@ impl Row {
 }
 
 /// The severity in words; one code has two.
-fn severity(code: Code) -> &'static str {
+fn severity(code: Code) -> String {
     if code == Code::SequenceGapExplained {
-        "info, low where it cannot be checked"
+        "info, low where it cannot be checked".to_owned()
     } else {
-        code.severity().name()
+        code.severity().to_string()
     }
 }
 

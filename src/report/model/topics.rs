@@ -1,6 +1,6 @@
 //! Topics and their partitions: identity, updates, what consumers see, protection.
 
-use crate::finding::{Stretch, Window};
+use crate::finding::{Stretch, Window, open_words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,15 +40,21 @@ pub struct Identity {
     pub suggestions: Vec<Suggestion>,
 }
 
-/// Who chose the identity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Chosen {
-    /// The tool, from a sample of the topic.
-    #[default]
-    Auto,
-    /// The user, or a plan that the user gave.
-    User,
+open_words! {
+    /// Who chose the identity.
+    Chosen {
+        /// The tool, from a sample of the topic.
+        Auto "auto";
+        /// The user, or a plan that the user gave.
+        User "user";
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the macro of open enumerations derives no default")]
+impl Default for Chosen {
+    fn default() -> Self {
+        Self::Auto
+    }
 }
 
 /// A key that may tell events apart better.

@@ -250,6 +250,7 @@ pub(super) fn identity(page: &mut Page, report: &Report) {
 fn identity_of(identity: &Identity) -> String {
     let who = match identity.chosen {
         Chosen::Auto => "chosen by the tool",
+        Chosen::Other(_) => "chosen in a way of a later version",
         Chosen::User => "as asked",
     };
     let why = identity.why.trim_end_matches('.');

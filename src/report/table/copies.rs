@@ -9,7 +9,7 @@ use super::named;
 use crate::finding::{Copy, Finding, Group, Visibility};
 use crate::report::escape::{Terminal, width};
 use crate::report::layout::{NO_BREAK, Page};
-use crate::report::wording::{self, business_key, day, later, number, time};
+use crate::report::wording::{business_key, day, later, number, time};
 
 /// Examples that are shown.
 const GROUPS: usize = 3;
@@ -100,7 +100,7 @@ fn group_lines(
         let distance = copy.timestamp.zip(before).map(|(this, earlier)| later(this.saturating_sub(earlier)));
         let mut remarks = Vec::new();
         if !matches!(copy.visibility, Visibility::NonTransactional | Visibility::Committed) {
-            remarks.push(wording::visibility(copy.visibility).to_owned());
+            remarks.push(copy.visibility.to_string());
         }
         if index + 1 == COPIES && group.copies.len() > COPIES {
             let more = u64::try_from(group.copies.len() - COPIES).unwrap_or(0);

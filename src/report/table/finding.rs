@@ -34,7 +34,7 @@ pub(super) fn show(page: &mut Page, finding: &Finding) {
     let mut why = Vec::new();
     if let Some(cause) = &finding.cause {
         let label = match cause.confidence {
-            Confidence::Certain => "Cause",
+            Confidence::Certain | Confidence::Other(_) => "Cause",
             Confidence::Likely => "Likely cause",
             Confidence::Possible => "Possible cause",
         };
@@ -64,7 +64,7 @@ pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
 /// line where they would not fit.
 fn head(page: &mut Page, finding: &Finding) {
     let severity = finding.severity.name().to_uppercase();
-    let label = format!("{severity:<6}  {}  {}", finding.code, confidence(finding.confidence));
+    let label = format!("{severity:<6}  {}  {}", finding.code, finding.confidence);
     let amount = amount(finding.counts);
     let line = format!("{label:<36}  {amount}");
     if width(&line) <= page.width().columns() {
@@ -104,7 +104,7 @@ fn place_and_time(finding: &Finding) -> String {
     let times = finding.window.as_ref().map(|window| span(window.first_timestamp, window.last_timestamp));
     let mut parts = vec![listed(&places)];
     parts.extend(times.filter(|times| !times.is_empty()).map(|times| format!("{times} UTC")));
-    parts.extend(finding.level.map(|level| format!("level {level:?}")));
+    parts.extend(finding.level.map(|level| format!("level {level}")));
     parts.push(named(&finding.id).into_owned());
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
@@ -143,12 +143,4 @@ fn sentence(line: &str, finding: &Finding) -> String {
 
 fn trimmed(line: &str) -> String {
     escaped(line.trim().trim_end_matches('.')).into_owned()
-}
-
-const fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Certain => "certain",
-        Confidence::Likely => "likely",
-        Confidence::Possible => "possible",
-    }
 }

@@ -44,11 +44,11 @@ fn gap(gap: &Gap) -> String {
         gap.expected,
         gap.found,
         number(u64::from(gap.missing)),
-        reason(gap.reason),
+        reason(&gap.reason),
     )
 }
 
-const fn reason(reason: GapReason) -> &'static str {
+fn reason(reason: &GapReason) -> &str {
     match reason {
         GapReason::Retention => "retention removed them",
         GapReason::LogStartMoved => "the log start was moved past them",
@@ -59,6 +59,7 @@ const fn reason(reason: GapReason) -> &'static str {
         GapReason::FirstAppend => "the producer's first batch here: cannot be checked",
         GapReason::MissingSegment => "a segment file is missing",
         GapReason::Damage => "the bytes cannot be read, see the coverage",
+        GapReason::Other(word) => word.as_str(),
         GapReason::Unexplained => "nothing innocent explains it",
     }
 }
@@ -67,10 +68,11 @@ fn transaction(transaction: &Transaction) -> String {
     let epoch = transaction.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
     let id = transaction.transactional_id.as_ref().map(|id| format!(" ({})", named(id))).unwrap_or_default();
     let last = transaction.last_offset.map(|last| format!("–{last}")).unwrap_or_default();
-    let outcome = match transaction.outcome {
+    let outcome = match &transaction.outcome {
         Outcome::Committed => "committed",
         Outcome::Aborted => "aborted",
         Outcome::Open => "no marker",
+        Outcome::Other(word) => word.as_str(),
     };
     let marker = transaction
         .marker_offset
@@ -97,17 +99,18 @@ fn stretch(stretch: &Stretch) -> String {
         stretch.first_offset,
         stretch.last_offset,
         counted(stretch.records, "record"),
-        mode(stretch.mode),
+        mode(&stretch.mode),
     )
 }
 
 /// What a protection mode means for a record.
-pub(super) const fn mode(mode: ProtectionMode) -> &'static str {
+pub(super) fn mode(mode: &ProtectionMode) -> &str {
     match mode {
         ProtectionMode::Idempotent => "with producer id",
         ProtectionMode::Transactional => "in transactions",
         ProtectionMode::None => "without producer id",
         ProtectionMode::Legacy => "in formats 0 and 1",
+        ProtectionMode::Other(word) => word.as_str(),
     }
 }
 

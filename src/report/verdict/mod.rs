@@ -83,7 +83,7 @@ fn about_findings(worst: &Finding, report: &Report) -> Vec<String> {
     sentences.push(sureness(worst));
     if let Some(cause) = &worst.cause {
         let how = match cause.confidence {
-            Confidence::Certain => "Cause",
+            Confidence::Certain | Confidence::Other(_) => "Cause",
             Confidence::Likely => "Likely cause",
             Confidence::Possible => "Possible cause",
         };
@@ -146,24 +146,17 @@ fn sureness(worst: &Finding) -> String {
         .take(3)
         .collect();
     let left = if rivals.is_empty() { String::new() } else { format!("; not excluded: {}", listed(&rivals)) };
-    let (code, sure) = (worst.code, confidence(worst.confidence));
+    let (code, sure) = (worst.code, worst.confidence);
     if !is_duplicate(code) {
         return format!("{code} ({sure}{left}) means: {}.", explain::of(code).meaning);
     }
     let says = match worst.confidence {
         Confidence::Certain => "The files leave no other explanation",
+        Confidence::Other(_) => "How sure that is, a later version says in a word of its own",
         Confidence::Likely => "This explains best what the files show",
         Confidence::Possible => "The files allow this explanation, and others as well",
     };
     format!("{says} ({code}, {sure}{left}).")
-}
-
-const fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Certain => "certain",
-        Confidence::Likely => "likely",
-        Confidence::Possible => "possible",
-    }
 }
 
 /// The other findings by code, the worst first; those at info only as a number.

@@ -77,6 +77,7 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         Code::ConsumerRewind => format!("a consumer group went back in {topics} and read records twice"),
         Code::AbortedThenRetried => format!("an aborted copy stands beside the later one in {topics}"),
         Code::DuplicateUndetermined => format!("events are stored more than once in {topics}"),
+        Code::Other(_) => format!("a finding of a later version in {topics}"),
         Code::RetryWithoutIdempotence
         | Code::ResendNewSession
         | Code::ConcurrentProducers
@@ -93,7 +94,7 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
 /// A word in front of what is not certain.
 pub(super) const fn hedge(confidence: Confidence) -> &'static str {
     match confidence {
-        Confidence::Certain => "",
+        Confidence::Certain | Confidence::Other(_) => "",
         Confidence::Likely => "probably ",
         Confidence::Possible => "possibly ",
     }
