@@ -174,6 +174,41 @@ impl fmt::Display for Sequence {
     }
 }
 
+/// From … to …, both included; an open end includes everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The first number.
+    pub first: i64,
+    /// The last number.
+    pub last: i64,
+}
+
+impl Default for Range {
+    fn default() -> Self {
+        Self { first: i64::MIN, last: i64::MAX }
+    }
+}
+
+impl Range {
+    /// Whether it excludes nothing.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Whether the number is in it.
+    #[must_use]
+    pub const fn contains(self, number: i64) -> bool {
+        self.first <= number && number <= self.last
+    }
+
+    /// Whether any number from `first` to `last` is in it.
+    #[must_use]
+    pub const fn meets(self, first: i64, last: i64) -> bool {
+        self.first <= last && first <= self.last
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

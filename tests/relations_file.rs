@@ -1,31 +1,20 @@
 //! Relations hold all that the judgement of duplicates needs: written to a file and read back, they
 //! lead to the same findings.
 
-use dedup_audit::audit::{self, AuditOptions, Memory, Records};
-use dedup_audit::input::{Leftovers, ReadMode};
+use dedup_audit::audit::{self, AuditOptions};
 use dedup_audit::judgement::duplicates::{self, Examples};
-use dedup_audit::plan::{ContentRules, KeyChoice};
+use dedup_audit::plan::KeyChoice;
 use dedup_audit::relations::{self, Relations};
-use dedup_audit::report::model::Invocation;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 fn audit_of(scenario: &str, key: &str) -> audit::Audit {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers").join(scenario).join("data");
     audit::run(&AuditOptions {
-        paths: vec![path],
         key: KeyChoice::User(key.parse().expect("a key of this test")),
-        rules: ContentRules::default(),
-        records: Records::Read,
-        mode: ReadMode::Positioned,
-        leftovers: Leftovers::SetAside,
-        memory: Memory::default(),
         threads: 2,
         examples: Examples::All,
-        expiration_ms: None,
-        partition_counts: std::collections::BTreeMap::new(),
-        as_of: None,
-        invocation: Invocation::default(),
+        ..AuditOptions::over(vec![path])
     })
     .expect("the scenario can be audited")
 }

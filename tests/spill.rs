@@ -3,30 +3,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 
-use dedup_audit::audit::{self, AuditOptions, Memory, Records};
-use dedup_audit::input::{Leftovers, ReadMode};
+use dedup_audit::audit::{self, AuditOptions, Memory};
 use dedup_audit::judgement::duplicates::Examples;
-use dedup_audit::plan::{ContentRules, KeyChoice};
-use dedup_audit::report::model::Invocation;
+use dedup_audit::plan::KeyChoice;
 use dedup_audit::testkit::{SegmentBuilder, batch};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
 fn options(paths: &[PathBuf], key: &str, memory: Memory) -> AuditOptions {
     AuditOptions {
-        paths: paths.to_vec(),
         key: if key == "auto" { KeyChoice::Auto } else { KeyChoice::User(key.parse().unwrap()) },
-        rules: ContentRules::default(),
-        records: Records::Read,
-        mode: ReadMode::Positioned,
-        leftovers: Leftovers::SetAside,
         threads: 2,
         memory,
         examples: Examples::All,
-        expiration_ms: None,
-        partition_counts: std::collections::BTreeMap::new(),
-        as_of: None,
-        invocation: Invocation::default(),
+        ..AuditOptions::over(paths.to_vec())
     }
 }
 

@@ -36,6 +36,10 @@ pub(super) struct Parts<'a> {
     pub(super) internal: &'a InternalTopics,
     /// What became known after the files were read.
     pub(super) notes: Vec<Note>,
+    /// What [`accused`] says of all findings.
+    pub(super) accused: BTreeMap<String, u64>,
+    /// Surplus copies that are there and were not chosen.
+    pub(super) untold: u64,
     pub(super) as_of: Option<i64>,
 }
 
@@ -152,7 +156,7 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>) -> Report {
     report.set_as_of(parts.as_of);
     report.evidence = evidence(parts);
     report.coverage = coverage(parts);
-    report.topics = topics(parts, &findings);
+    report.topics = topics(parts);
     for topic in report.topics.iter().filter(|topic| !topic.internal) {
         add(&mut report.visibility.read_uncommitted, topic.visibility.read_uncommitted);
         add(&mut report.visibility.read_committed, topic.visibility.read_committed);
@@ -221,9 +225,19 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         .inventory
         .notes
         .iter()
-        .map(|note| Note::about(note.file.clone(), note.detail.clone()))
+        .map(|note| Note {
+            file: Some(note.file.clone()).filter(|file| !file.is_empty()),
+            detail: note.detail.clone(),
+        })
         .collect();
     coverage.notes.extend(parts.notes.iter().cloned());
+    if parts.untold > 0 {
+        let (copies, verb) = if parts.untold == 1 { ("copy", "was") } else { ("copies", "were") };
+        let untold = parts.untold;
+        let detail =
+            format!("{untold} surplus {copies} {verb} found that the options do not choose: not told of");
+        coverage.notes.push(Note { file: None, detail });
+    }
     coverage
 }
 
@@ -239,8 +253,7 @@ fn coverage_is_complete(parts: &Parts<'_>) -> bool {
     beside.chain(inside).all(|damage| damage.expected)
 }
 
-fn topics(parts: &Parts<'_>, findings: &[Finding]) -> Vec<TopicReport> {
-    let accused = accused(findings);
+fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
     let mut topics = Vec::with_capacity(parts.topics.all.len());
     for (at, (topic, plan)) in parts.topics.all.iter().zip(parts.plans).enumerate() {
         let counts = parts.key_counts.get(at).copied().unwrap_or_default();
@@ -269,7 +282,7 @@ fn topics(parts: &Parts<'_>, findings: &[Finding]) -> Vec<TopicReport> {
             read_uncommitted: visible(uncommitted, counts.uncommitted, keyed),
             read_committed: visible(committed, counts.committed, keyed),
         };
-        let surplus = accused.get(topic.name.as_str()).copied().unwrap_or(0);
+        let surplus = parts.accused.get(&topic.name).copied().unwrap_or(0);
         let repeats = counts.uncommitted.keyed_records.saturating_sub(counts.uncommitted.distinct_keys);
         report.updates = Updates { keys: counts.keys_with_updates, records: repeats.saturating_sub(surplus) };
         topics.push(report);
@@ -278,11 +291,11 @@ fn topics(parts: &Parts<'_>, findings: &[Finding]) -> Vec<TopicReport> {
 }
 
 /// By topic: the surplus copies that findings accuse of repeating a record of the same topic.
-fn accused(findings: &[Finding]) -> BTreeMap<&str, u64> {
+pub(super) fn accused(findings: &[Finding]) -> BTreeMap<String, u64> {
     let mut accused = BTreeMap::new();
     for finding in findings.iter().filter(|f| !matches!(f.code, Code::MisplacedBatch | Code::RestoredCopy)) {
         if let [topic] = finding.topics.as_slice() {
-            *accused.entry(topic.as_str()).or_insert(0) += finding.counts.surplus_records;
+            *accused.entry(topic.clone()).or_insert(0) += finding.counts.surplus_records;
         }
     }
     accused

@@ -30,10 +30,12 @@ use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
 use crate::facts::{self, PartitionContext, Sessions};
 use crate::finding::Finding;
-use crate::input::{self, DiscoverOptions, Inventory, Leftovers, PartitionDir, ReadMode, Selection};
+use crate::input::{
+    self, DiscoverOptions, Inventory, Leftovers, PartitionChoice, PartitionDir, ReadMode, Selection,
+};
 use crate::judgement::collisions::BatchPlaces;
 use crate::judgement::reuse::Reused;
-use crate::judgement::{self, duplicates::Examples};
+use crate::judgement::{self, duplicates::Examples, duplicates::SurplusChoice};
 use crate::keys::Identity;
 use crate::plan::routing::Routing;
 use crate::plan::{ContentRules, KeyChoice, TopicPlan};
@@ -74,10 +76,43 @@ pub struct AuditOptions {
     pub expiration_ms: Option<i64>,
     /// Partition counts of topics, where the user tells them.
     pub partition_counts: BTreeMap<String, u32>,
+    /// Which of the partitions that are found are audited.
+    pub partitions: PartitionChoice,
+    /// Which surplus copies the report tells of.
+    pub surplus: SurplusChoice,
     /// The time that stands for now; the newest time of the evidence where it is not given.
     pub as_of: Option<i64>,
     /// What the report says of the call.
     pub invocation: Invocation,
+}
+
+/// Examples that a finding carries unless told otherwise.
+const EXAMPLES: usize = 20;
+
+impl AuditOptions {
+    /// The audit of `paths` as the tool does it without any option: what identifies an event is
+    /// decided for each topic, files are read by position, and a thread runs on each processor.
+    #[must_use]
+    pub fn over(paths: Vec<PathBuf>) -> Self {
+        let named = paths.iter().map(|path| path.display().to_string()).collect();
+        Self {
+            invocation: Invocation { paths: named, key: "auto".to_owned(), options: BTreeMap::new() },
+            paths,
+            key: KeyChoice::Auto,
+            rules: ContentRules::default(),
+            records: Records::Read,
+            mode: ReadMode::default(),
+            leftovers: Leftovers::default(),
+            threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            memory: Memory::default(),
+            examples: Examples::AtMost(EXAMPLES),
+            expiration_ms: None,
+            partition_counts: BTreeMap::new(),
+            partitions: PartitionChoice::default(),
+            surplus: SurplusChoice::default(),
+            as_of: None,
+        }
+    }
 }
 
 /// Whether the records themselves are looked at.
@@ -97,13 +132,14 @@ pub struct Audit {
     /// What the duplicate findings rest on.
     pub relations: Relations,
     topic_ids: BTreeMap<String, String>,
+    choice: SurplusChoice,
 }
 
 impl Audit {
-    /// The duplicate findings with all of their groups, whatever the report omits.
+    /// The duplicate findings about the chosen copies with all of their groups, whatever the report omits.
     #[must_use]
     pub fn surplus(&self) -> Vec<Finding> {
-        let mut findings = judgement::duplicates::findings(&self.relations, Examples::All);
+        let mut findings = judgement::duplicates::chosen(&self.relations, Examples::All, &self.choice);
         judgement::identify(&mut findings, &self.topic_ids);
         findings
     }
@@ -124,7 +160,7 @@ pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
 }
 
 fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditError> {
-    let inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
+    let mut inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
     let side_files_alone =
         |dir: &PartitionDir| dir.segments.is_empty() && matches!(dir.selection, Selection::Files { .. });
     if !inventory.partitions.is_empty() && inventory.partitions.iter().all(side_files_alone) {
@@ -132,8 +168,13 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
             "only files beside a log were named: name its .log files or their directory, or use `dump`";
         return Err(AuditError::Usage(reason.to_owned()));
     }
-    let leaders = replicas::leaders(&inventory, options.mode);
+    let mut leaders = replicas::leaders(&inventory, options.mode);
     let internal = InternalTopics::read(&inventory, &leaders, options.mode);
+    if !options.partitions.is_all() {
+        // What is not chosen was of use for what it says of the rest.
+        inventory.choose(&options.partitions).map_err(AuditError::Usage)?;
+        leaders = replicas::leaders(&inventory, options.mode);
+    }
     let topics = Topics::of(&inventory);
     let samples = samples::take(&inventory, &leaders, &topics, options);
     let counts = |topic: &str| {
@@ -216,6 +257,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
+    let duplicates = findings.len();
     findings.extend(judgement::single_facts(&judged, &sessions, as_of, options.examples));
     let reused_ranges = judgement::collisions::reused_ranges(&judged);
     let copies = copied_batches(&relations, &reused_ranges);
@@ -225,6 +267,14 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     findings.extend(judgement::reuse::judge(&reused_offsets(&inventory, &outcomes)));
     let compared = compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode);
     findings.extend(judgement::replicas::judge(&compared));
+    // Copies are told apart from updates by all that are accused, whichever of them are chosen.
+    let accused = assemble::accused(&findings);
+    let mut untold = 0;
+    if !options.surplus.is_all() {
+        let chosen = judgement::duplicates::chosen(&relations, options.examples, &options.surplus);
+        untold = surplus(&findings[..duplicates]).saturating_sub(surplus(&chosen));
+        findings.splice(..duplicates, chosen);
+    }
     name_transactions(&mut findings, &internal);
     let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
     let mut notes =
@@ -243,12 +293,14 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         key_counts: &key_counts,
         internal: &internal,
         notes,
+        accused,
+        untold,
         as_of,
     };
     let topic_ids = topics.all.iter().filter_map(|t| Some((t.name.clone(), t.id.clone()?))).collect();
     judgement::identify(&mut findings, &topic_ids);
     let report = assemble::report(&parts, findings);
-    Ok(Audit { report, relations, topic_ids })
+    Ok(Audit { report, relations, topic_ids, choice: options.surplus.clone() })
 }
 
 /// The topics of the run, and to which of them each partition directory belongs.
@@ -359,6 +411,11 @@ fn subject<'p>(
         _ => RecordLane::Skip,
     };
     Subject { context, lane, segments }
+}
+
+/// The surplus copies that findings tell of.
+fn surplus(findings: &[Finding]) -> u64 {
+    findings.iter().map(|finding| finding.counts.surplus_records).sum()
 }
 
 /// Which of the batches that reuse a range hold copies of earlier records.

@@ -1,9 +1,12 @@
 //! `dedup-audit dump`: what single files hold.
 
-use crate::dump::{Audience, Depth, DumpOptions, Form, InternalTopic, Range, Reading, Selection, dump_file};
+use super::evidence::parse_zone;
+use super::moment::{Edge, Moment};
+use crate::dump::{Audience, Depth, DumpOptions, Form, InternalTopic, Reading, Selection, dump_file};
 use crate::error::AuditError;
-use crate::units::ProducerId;
+use crate::units::{ProducerId, Range};
 use clap::{Args, ValueEnum};
+use jiff::tz::TimeZone;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,17 +31,20 @@ pub struct DumpArguments {
     #[arg(long)]
     headers_only: bool,
     /// Only records from offset A to B, both included; either may be missing
-    #[arg(long, value_name = "A..B", value_parser = offsets)]
+    #[arg(long, value_name = "A..B", value_parser = super::range::parse)]
     offsets: Option<Range>,
     /// Only what this producer id wrote
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pid: Option<i64>,
-    /// Only records of this time or later: RFC 3339, or milliseconds since 1970
-    #[arg(long, value_name = "TIME", value_parser = millis, allow_negative_numbers = true)]
-    since: Option<i64>,
-    /// Only records of this time or earlier
-    #[arg(long, value_name = "TIME", value_parser = millis, allow_negative_numbers = true)]
-    until: Option<i64>,
+    /// Only records of this time or later, such as "2025-11-29 14:00" or milliseconds since 1970
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    since: Option<Moment>,
+    /// Only records of this time or earlier; a day lasts to its end
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    until: Option<Moment>,
+    /// The time zone of times that are given without one; what is printed is in milliseconds
+    #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
+    tz: TimeZone,
     #[command(flatten)]
     decoder: DecoderArguments,
 }
@@ -66,36 +72,29 @@ enum Format {
     Ndjson,
 }
 
-/// Reads `A..B`.
-fn offsets(text: &str) -> Result<Range, String> {
-    let (first, last) = text.split_once("..").ok_or("two offsets with .. between them are needed")?;
-    let number = |text: &str, missing: i64| match text {
-        "" => Ok(missing),
-        text => text.parse().map_err(|error| format!("{text}: {error}")),
-    };
-    let range = Range { first: number(first, i64::MIN)?, last: number(last, i64::MAX)? };
-    if range.first > range.last {
-        return Err(format!("{first} is larger than {last}"));
-    }
-    Ok(range)
-}
-
-/// Reads a time as milliseconds.
-fn millis(text: &str) -> Result<i64, String> {
-    if let Ok(millis) = text.parse() {
-        return Ok(millis);
-    }
-    text.parse::<jiff::Timestamp>().map(jiff::Timestamp::as_millisecond).map_err(|error| error.to_string())
-}
-
 impl DumpArguments {
-    fn options(&self) -> DumpOptions {
+    fn options(&self) -> Result<DumpOptions, AuditError> {
+        // A dump has no time that stands for now.
+        let when = |option: &str, moment: Option<Moment>, edge, open| {
+            let millis = match moment {
+                None => Ok(open),
+                Some(Moment::Before(_)) => {
+                    Err("a dump knows no time that \"ago\" could count from".to_owned())
+                }
+                Some(moment) => moment.millis(edge, &self.tz, None),
+            };
+            millis.map_err(|error| AuditError::Usage(format!("{option}: {error}")))
+        };
+        let times = Range {
+            first: when("--since", self.since, Edge::First, i64::MIN)?,
+            last: when("--until", self.until, Edge::Last, i64::MAX)?,
+        };
         let decoders = [
             (self.decoder.offsets_decoder, InternalTopic::ConsumerOffsets),
             (self.decoder.transaction_log_decoder, InternalTopic::TransactionState),
             (self.decoder.cluster_metadata_decoder, InternalTopic::ClusterMetadata),
         ];
-        DumpOptions {
+        Ok(DumpOptions {
             form: match self.format {
                 Format::Text => Form::Text,
                 Format::Ndjson => Form::Ndjson,
@@ -105,15 +104,15 @@ impl DumpArguments {
             decoder: decoders.iter().find(|(asked, _)| *asked).map(|(_, topic)| *topic),
             selection: Selection {
                 offsets: self.offsets.unwrap_or_default(),
-                times: Range { first: self.since.unwrap_or(i64::MIN), last: self.until.unwrap_or(i64::MAX) },
+                times,
                 producer_id: self.pid.map(ProducerId),
             },
-        }
+        })
     }
 }
 
 pub(super) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
-    let options = arguments.options();
+    let options = arguments.options()?;
     let mut out = BufWriter::with_capacity(BUFFER, out);
     let mut readings = Vec::new();
     for file in &arguments.files {
@@ -138,27 +137,4 @@ pub(super) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     } else {
         ExitCode::from(INCOMPLETE)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_of_offsets_may_be_open() {
-        assert_eq!(offsets("3..9"), Ok(Range { first: 3, last: 9 }));
-        assert_eq!(offsets("3.."), Ok(Range { first: 3, last: i64::MAX }));
-        assert_eq!(offsets("..9"), Ok(Range { first: i64::MIN, last: 9 }));
-        assert!(offsets("9..3").is_err());
-        assert!(offsets("9").is_err());
-        assert!(offsets("a..b").is_err());
-    }
-
-    #[test]
-    fn times_are_milliseconds_or_rfc_3339() {
-        assert_eq!(millis("1700000000005"), Ok(1_700_000_000_005));
-        assert_eq!(millis("2023-11-14T22:13:20.005Z"), Ok(1_700_000_000_005));
-        assert_eq!(millis("2023-11-14T23:13:20+01:00"), Ok(1_700_000_000_000));
-        assert!(millis("yesterday").is_err());
-    }
 }

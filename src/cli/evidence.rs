@@ -1,15 +1,15 @@
 //! What every command that audits takes: which files, which key, what the files may not tell.
 
-use crate::audit::{AuditOptions, Memory, Records};
+use super::moment::{Edge, Moment, parse_span};
+use crate::audit::{AuditOptions, Memory};
 use crate::error::AuditError;
-use crate::finding::rfc3339;
-use crate::input::{Leftovers, ReadMode};
-use crate::judgement::duplicates::Examples;
+use crate::input::{Leftovers, NamePattern, PartitionChoice, PartitionPattern, ReadMode};
 use crate::keys::{KeySpec, Mask};
 use crate::plan::{ContentRules, KeyChoice};
 use crate::report::model::Invocation;
 use crate::report::sink::Sink;
 use clap::Args;
+use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -27,24 +27,33 @@ pub struct EvidenceArguments {
     /// A field that does not count as content: json:/pointer or header:NAME
     #[arg(long = "ignore-field", value_name = "FIELD")]
     ignored: Vec<String>,
+    /// Audit only topics of this name; *, ? and [a-z] stand for many. May be given more than once
+    #[arg(long = "topic", value_name = "NAME")]
+    topics: Vec<NamePattern>,
+    /// Audit only these partitions: 3, 0..5, or orders-1*. May be given more than once
+    #[arg(long = "partition", value_name = "PARTITION")]
+    partitions: Vec<PartitionPattern>,
     /// Audit deleted, future and stray directories and superseded segments too, each by itself
     #[arg(long)]
     include_leftovers: bool,
     /// The files are a private copy that nobody changes: they may be mapped into memory
     #[arg(long)]
     offline: bool,
-    /// producer.id.expiration.ms of the broker, in milliseconds
-    #[arg(long, value_name = "MS")]
+    /// producer.id.expiration.ms of the broker: milliseconds, or 14d, 36h
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     expiration: Option<i64>,
     /// The partition count of a topic, where not all of its partitions are here
     #[arg(long, value_name = "TOPIC=N", value_parser = parse_count)]
     partition_count: Vec<(String, u32)>,
-    /// The time that stands for now, RFC 3339 or milliseconds; by default the newest time of the
+    /// The time that stands for now, such as "2025-11-29 14:00"; by default the newest time of the
     /// evidence
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    as_of: Option<i64>,
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    as_of: Option<Moment>,
+    /// The time zone of times that are given without one, and of tables; JSON is always in UTC
+    #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
+    tz: TimeZone,
     /// Threads; by default as many as there are processors
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
     /// Memory that may be used, such as 512MiB or 2GB; what does not fit goes to temporary files.
     /// By default a quarter of the machine's, at most 2 GiB. Copies that are found and producers are
@@ -58,6 +67,28 @@ pub struct EvidenceArguments {
 }
 
 impl EvidenceArguments {
+    /// The time that stands for now, where it is given.
+    ///
+    /// # Errors
+    /// [`AuditError::Usage`] for a time that the zone does not have.
+    pub(super) fn as_of(&self) -> Result<Option<i64>, AuditError> {
+        self.as_of.map(|moment| self.when("--as-of", moment, Edge::First, None)).transpose()
+    }
+
+    /// A time as milliseconds; `option` is where it was given.
+    ///
+    /// # Errors
+    /// [`AuditError::Usage`] for a time that counts back from nothing, or that the zone does not have.
+    pub(super) fn when(
+        &self,
+        option: &str,
+        moment: Moment,
+        edge: Edge,
+        as_of: Option<i64>,
+    ) -> Result<i64, AuditError> {
+        moment.millis(edge, &self.tz, as_of).map_err(|error| AuditError::Usage(format!("{option}: {error}")))
+    }
+
     /// The audit that these arguments ask for, with the records read and the usual number of
     /// examples.
     ///
@@ -72,24 +103,25 @@ impl EvidenceArguments {
         if let Some(directory) = &self.temp_dir {
             self.sink().check_directory(directory)?;
         }
-        let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let mut memory = Memory::default();
-        memory.limit = self.max_memory.unwrap_or(memory.limit);
-        memory.temp_dir = self.temp_dir.clone().unwrap_or(memory.temp_dir);
+        let usual = AuditOptions::over(self.paths.clone());
+        let memory = Memory {
+            limit: self.max_memory.unwrap_or(usual.memory.limit),
+            temp_dir: self.temp_dir.clone().unwrap_or_else(|| usual.memory.temp_dir.clone()),
+        };
+        let as_of = self.as_of()?;
         Ok(AuditOptions {
-            paths: self.paths.clone(),
             key: self.key.0.clone(),
             rules: ContentRules { ignored, strict_key: false },
-            records: Records::Read,
             mode: if self.offline { ReadMode::Mapped } else { ReadMode::Positioned },
             leftovers: if self.include_leftovers { Leftovers::List } else { Leftovers::SetAside },
-            threads: self.threads.unwrap_or(available),
+            threads: self.threads.unwrap_or(usual.threads),
             memory,
-            examples: Examples::AtMost(super::DEFAULT_EXAMPLES),
             expiration_ms: self.expiration,
             partition_counts: self.partition_count.iter().cloned().collect(),
-            as_of: self.as_of,
-            invocation: self.invocation(),
+            as_of,
+            partitions: PartitionChoice { topics: self.topics.clone(), partitions: self.partitions.clone() },
+            invocation: self.invocation(as_of),
+            ..usual
         })
     }
 
@@ -100,7 +132,7 @@ impl EvidenceArguments {
 
     /// What a report says of the call. Paths stand in an order that does not depend on how they were
     /// typed; options that bear on no sentence of the report (threads, forms) are left out.
-    pub(super) fn invocation(&self) -> Invocation {
+    pub(super) fn invocation(&self, as_of: Option<i64>) -> Invocation {
         let mut paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
         paths.sort();
         paths.dedup();
@@ -126,7 +158,13 @@ impl EvidenceArguments {
                 self.partition_count.iter().map(|(topic, count)| (topic.as_str(), *count)).collect();
             tell("partitionCount", serde_json::json!(counts));
         }
-        if let Some(as_of) = self.as_of {
+        if !self.topics.is_empty() {
+            tell("topic", texts(&self.topics));
+        }
+        if !self.partitions.is_empty() {
+            tell("partition", texts(&self.partitions));
+        }
+        if let Some(as_of) = as_of {
             tell("asOf", as_of.into());
         }
         Invocation { paths, key, options }
@@ -147,16 +185,35 @@ impl FromStr for KeyArgument {
     }
 }
 
-/// Milliseconds from RFC 3339 or a number.
-fn parse_time(text: &str) -> Result<i64, String> {
-    if let Ok(millis) = text.parse() {
-        return Ok(millis);
+/// Patterns as they were written.
+fn texts<T: ToString>(patterns: &[T]) -> serde_json::Value {
+    patterns.iter().map(ToString::to_string).collect::<Vec<_>>().into()
+}
+
+/// A zone by its name, an offset from UTC, or that of the machine.
+pub(super) fn parse_zone(text: &str) -> Result<TimeZone, String> {
+    let by_offset = || {
+        let parsed = jiff::fmt::strtime::parse("%:z", text).ok()?;
+        parsed.offset().map(TimeZone::fixed)
+    };
+    match text {
+        "local" => Ok(TimeZone::system()),
+        "Z" | "z" => Ok(TimeZone::UTC),
+        name => TimeZone::get(name).ok().or_else(by_offset).ok_or_else(|| {
+            "expected a zone such as Europe/Berlin, UTC, +02:00, or local for that of this machine".to_owned()
+        }),
     }
-    let time = text.parse::<jiff::Timestamp>();
-    time.map(jiff::Timestamp::as_millisecond).map_err(|_| {
-        let example = rfc3339(1_764_425_000_123).unwrap_or_default();
-        format!("expected milliseconds since 1970 or a time such as {example}")
-    })
+}
+
+/// A number of threads that can be started.
+fn parse_threads(text: &str) -> Result<usize, String> {
+    const MOST: usize = 1024;
+    match text.parse::<usize>() {
+        Ok(0) => Err("at least one thread is needed; leave the option out for one a processor".to_owned()),
+        Ok(threads) if threads > MOST => Err(format!("at most {MOST} threads make sense")),
+        Ok(threads) => Ok(threads),
+        Err(_) => Err("expected a number from 1 on; leave the option out for one a processor".to_owned()),
+    }
 }
 
 /// A size that is enough for an audit.

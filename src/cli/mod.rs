@@ -6,7 +6,9 @@
 mod dump;
 mod evidence;
 mod explain;
+mod moment;
 mod output;
+mod range;
 mod scan;
 mod schema;
 mod size;
@@ -34,7 +36,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Tell which events are stored more than once, who wrote each copy, and why
-    Scan(scan::ScanArguments),
+    Scan(Box<scan::ScanArguments>),
     /// Print what a broker's file holds, as Kafka's dump tool does
     Dump(dump::DumpArguments),
     /// Say what a finding means, what else looks like it, and what to do

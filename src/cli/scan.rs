@@ -1,12 +1,14 @@
 //! `scan`: the audit.
 
 use super::evidence::EvidenceArguments;
+use super::moment::{Edge, Moment};
 use super::output::OutputArguments;
 use crate::audit::{self, AuditOptions, Records};
 use crate::error::AuditError;
 use crate::finding::{Finding, Severity};
-use crate::judgement::duplicates::Examples;
+use crate::judgement::duplicates::{Examples, SurplusChoice};
 use crate::report::{self, Report};
+use crate::units::{ProducerId, Range};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,6 +19,7 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   dedup-audit scan /var/kafka/orders-0
   dedup-audit scan /var/kafka --key json:/payment/id --format json
+  dedup-audit scan /var/kafka --topic 'orders*' --since '2025-11-29 14:00' --tz Europe/Berlin
   dedup-audit scan broker-1/data broker-2/data broker-3/data --list surplus.csv
 
 Exit status: 0 read everything and found nothing, 1 found something (--fail-on), 2 could not run,
@@ -35,6 +38,22 @@ pub struct ScanArguments {
     /// Examples for each finding; 0 lifts this and every other cap of the report
     #[arg(long, default_value_t = super::DEFAULT_EXAMPLES, value_name = "N")]
     max_groups: usize,
+    /// Tell only of surplus copies of this time or later; what they repeat is looked for everywhere
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    since: Option<Moment>,
+    /// Tell only of surplus copies of this time or earlier; a day lasts to its end
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    until: Option<Moment>,
+    /// Tell only of surplus copies from offset A to B, both included; either may be missing
+    #[arg(long, value_name = "A..B", value_parser = super::range::parse)]
+    offsets: Option<Range>,
+    /// Tell only of surplus copies that this producer id wrote; -1 for records without one. May be
+    /// given more than once
+    #[arg(long = "pid", value_name = "N", allow_negative_numbers = true)]
+    producer_ids: Vec<i64>,
+    /// End with status 0 whatever was found or could not be read; 2 is left for what cannot run
+    #[arg(long)]
+    exit_zero: bool,
     /// Look at batch headers alone: producers, sequences, gaps, protection, transactions
     #[arg(long)]
     headers_only: bool,
@@ -86,7 +105,7 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
         |width, out| report::table::write(report, width, out),
         |out| report::json::write(report, out),
     )?;
-    Ok(exit_code(&audit.report))
+    Ok(if arguments.exit_zero { ExitCode::SUCCESS } else { exit_code(&audit.report) })
 }
 
 fn write_list(findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
@@ -110,13 +129,51 @@ fn exit_code(report: &Report) -> ExitCode {
     })
 }
 
+/// Which surplus copies are told of.
+fn surplus(arguments: &ScanArguments, as_of: Option<i64>) -> Result<SurplusChoice, AuditError> {
+    let evidence = &arguments.evidence;
+    let when = |option, moment: Option<Moment>, edge, open| match moment {
+        Some(moment) => evidence.when(option, moment, edge, as_of),
+        None => Ok(open),
+    };
+    let times = Range {
+        first: when("--since", arguments.since, Edge::First, i64::MIN)?,
+        last: when("--until", arguments.until, Edge::Last, i64::MAX)?,
+    };
+    if times.first > times.last {
+        return Err(AuditError::Usage(
+            "--since is later than --until: no time is left between them".to_owned(),
+        ));
+    }
+    let mut producer_ids: Vec<_> = arguments.producer_ids.iter().copied().map(ProducerId).collect();
+    producer_ids.sort_unstable();
+    producer_ids.dedup();
+    Ok(SurplusChoice { times, offsets: arguments.offsets.unwrap_or_default(), producer_ids })
+}
+
 fn options(arguments: &ScanArguments) -> Result<AuditOptions, AuditError> {
     let mut options = arguments.evidence.audit_options()?;
     options.examples = match arguments.max_groups {
         0 => Examples::All,
         most => Examples::AtMost(most),
     };
+    options.surplus = surplus(arguments, options.as_of)?;
     let told = &mut options.invocation.options;
+    let SurplusChoice { times, offsets, producer_ids } = &options.surplus;
+    for (name, limit, open) in [
+        ("since", times.first, i64::MIN),
+        ("until", times.last, i64::MAX),
+        ("firstOffset", offsets.first, i64::MIN),
+        ("lastOffset", offsets.last, i64::MAX),
+    ] {
+        if limit != open {
+            told.insert(name.to_owned(), limit.into());
+        }
+    }
+    if !producer_ids.is_empty() {
+        let ids: Vec<i64> = producer_ids.iter().map(|id| id.0).collect();
+        told.insert("pid".to_owned(), ids.into());
+    }
     told.insert("maxGroups".to_owned(), arguments.max_groups.into());
     if arguments.headers_only {
         options.records = Records::HeadersOnly;

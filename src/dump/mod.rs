@@ -31,7 +31,7 @@ use log::LogFile;
 use printer::Printer;
 
 pub use decoder::InternalTopic;
-pub use selection::{Range, Selection};
+pub use selection::Selection;
 
 use std::io::{self, Write};
 use std::path::Path;

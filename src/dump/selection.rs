@@ -2,42 +2,7 @@
 
 use super::printer::PrintedBatch;
 use crate::format::{AbortedTransaction, BatchHeader, Record, SnapshotEntry, TimestampType};
-use crate::units::{Offset, ProducerId};
-
-/// From … to …, both included; an open end includes everything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// The first number.
-    pub first: i64,
-    /// The last number.
-    pub last: i64,
-}
-
-impl Default for Range {
-    fn default() -> Self {
-        Self { first: i64::MIN, last: i64::MAX }
-    }
-}
-
-impl Range {
-    /// Whether it excludes nothing.
-    #[must_use]
-    pub fn is_open(self) -> bool {
-        self == Self::default()
-    }
-
-    /// Whether the number is in it.
-    #[must_use]
-    pub const fn contains(self, number: i64) -> bool {
-        self.first <= number && number <= self.last
-    }
-
-    /// Whether any number from `first` to `last` is in it.
-    #[must_use]
-    pub const fn meets(self, first: i64, last: i64) -> bool {
-        self.first <= last && first <= self.last
-    }
-}
+use crate::units::{Offset, ProducerId, Range};
 
 /// What to print of a file. Damage is always told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

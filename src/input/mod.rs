@@ -8,6 +8,7 @@
 //! cannot be read becomes a note, never the end of the run; the result depends on what the
 //! directories hold, not on the order in which the system lists them or the user names them.
 
+mod choice;
 mod discover;
 mod files;
 mod inventory;
@@ -22,6 +23,7 @@ mod source;
 mod walk;
 mod window;
 
+pub use choice::{NamePattern, PartitionChoice, PartitionPattern};
 pub use discover::{DiscoverOptions, Leftovers, discover};
 pub use inventory::{
     FileDamage, Inventory, LeaderEpochStart, LogDir, LogDirScope, NameSource, Note, PartitionDir,

@@ -35,6 +35,18 @@ impl<'r> Episode<'r> {
         episode
     }
 
+    /// The same episode with the surplus copies of which `keeps` says so.
+    pub(super) fn only(&self, keeps: impl Fn(&StoredCopy) -> bool) -> Self {
+        let kept = |group: usize, copies: &[usize]| -> Vec<usize> {
+            let Some(group) = self.relations.groups.get(group) else { return Vec::new() };
+            let keeps = |at: &usize| group.copies.get(*at).is_some_and(|related| keeps(&related.copy));
+            copies.iter().copied().filter(keeps).collect()
+        };
+        let groups = self.groups.iter().map(|(&group, copies)| (group, kept(group, copies)));
+        let groups = groups.filter(|(_, copies)| !copies.is_empty()).collect();
+        Self { groups, ..*self }
+    }
+
     /// All sessions that wrote originals or copies, in the order of their names' numbers.
     pub(super) fn sessions(&self) -> Vec<&'r SessionNote> {
         let indexes: BTreeSet<u32> =

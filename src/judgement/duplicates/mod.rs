@@ -8,6 +8,7 @@
 //! `TransactionManager` do, KIP-98, KIP-360, KIP-890, KAFKA-14034.
 
 mod aborted;
+mod choice;
 mod concurrent;
 mod dedup_lost;
 mod episode;
@@ -27,6 +28,7 @@ mod undetermined;
 use super::draft::{dropped, kept, lines};
 use crate::finding::{Alternative, Cause, Code, Confidence, Finding};
 use crate::relations::Relations;
+pub use choice::SurplusChoice;
 use episode::Episode;
 use pair::Pair;
 
@@ -86,6 +88,21 @@ fn mechanism(pair: &Pair<'_>) -> Option<Code> {
         (_, true) | (true, false) if new_session::applies(pair) => Code::ResendNewSession,
         _ => Code::DuplicateUndetermined,
     })
+}
+
+/// As [`findings`], about the surplus copies that `choice` is about.
+#[must_use]
+pub fn chosen(relations: &Relations, examples: Examples, choice: &SurplusChoice) -> Vec<Finding> {
+    let episodes = gather::gather(relations, mechanism);
+    let narrowed = episodes.iter().filter_map(|episode| {
+        let (narrowed, rest) = choice.narrow(episode)?;
+        let mut words = words(episode);
+        if let Some(rest) = rest {
+            words.facts.insert(0, rest);
+        }
+        Some(narrowed.finding(words, examples))
+    });
+    narrowed.collect()
 }
 
 fn words(episode: &Episode<'_>) -> Words {

@@ -14,7 +14,11 @@ pub(super) fn of(report: &Report) -> String {
     if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
 }
 
+/// Options of `scan` by which only some of the surplus copies are told of.
+const CHOOSING: [&str; 5] = ["since", "until", "firstOffset", "lastOffset", "pid"];
+
 fn nothing(report: &Report) -> String {
+    let chosen = CHOOSING.iter().any(|option| report.invocation.options.contains_key(*option));
     let records: u64 = ordinary(report).map(|topic| topic.visibility.read_uncommitted.records).sum();
     let any_identity = ordinary(report).any(|topic| topic.identity.is_some());
     let read = counted(records, "record");
@@ -24,6 +28,9 @@ fn nothing(report: &Report) -> String {
     match (records, report.verdict.complete) {
         (0, true) => "there is nothing to judge: no records were found".to_owned(),
         (0, false) => "there is nothing to judge: no records could be read".to_owned(),
+        (_, true) if any_identity && chosen => {
+            format!("nothing found among {read} in the times, offsets and producers that were chosen")
+        }
         (_, true) if any_identity => format!("nothing found: no event is stored more than once among {read}"),
         (_, true) => format!("nothing found in the batch headers of {read}; contents were not compared"),
         (_, false) if lacks_key && any_identity => {
