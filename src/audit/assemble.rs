@@ -5,9 +5,9 @@ use super::internal_topics::InternalTopics;
 use super::pass::PartitionOutcome;
 use super::{AuditOptions, Records, Topics};
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};
-use crate::finding::{Code, Finding, Stretch, Window, rfc3339};
+use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
-use crate::judgement::duplicates::Examples;
+use crate::judgement::{self, duplicates::Examples};
 use crate::plan::TopicPlan;
 use crate::relations::{self, PartitionNote, Relations, RewindNote, SessionNote, SessionSpan, TopicNote};
 use crate::report::model::{
@@ -19,6 +19,9 @@ use std::collections::BTreeMap;
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
 const LISTED: usize = 100;
+
+/// Events unless told otherwise.
+const EVENTS: usize = 500;
 
 /// Everything that the report is made of.
 pub(super) struct Parts<'a> {
@@ -151,7 +154,7 @@ fn session_note(session: &crate::facts::Session, led: &[usize], internal: &Inter
 }
 
 /// The report, but for its verdict.
-pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>) -> Report {
+pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: Vec<Event>) -> Report {
     let mut report = Report::new(parts.options.invocation.clone());
     report.set_as_of(parts.as_of);
     report.evidence = evidence(parts);
@@ -167,6 +170,11 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>) -> Report {
         && report.coverage.records_undecoded == 0
         && parts.notes.is_empty();
     report.findings = findings;
+    let most = match parts.options.examples {
+        Examples::All => usize::MAX,
+        Examples::AtMost(_) => EVENTS,
+    };
+    (report.events, report.events_omitted) = judgement::weightiest(events, most);
     report
 }
 

@@ -2,8 +2,9 @@
 //! ids, committed positions.
 
 use crate::facts::CommitHistory;
+use crate::finding::{Event, EventKind};
 use crate::format::control::ControlRecord;
-use crate::format::internal::cluster_metadata::ClusterMetadata;
+use crate::format::internal::cluster_metadata::{ClusterMetadata, ProducerIdBlock};
 use crate::format::internal::consumer_offsets::read_commit;
 use crate::format::internal::transaction_state::TransactionalIds;
 use crate::format::segment::TailExpectation;
@@ -90,6 +91,24 @@ impl InternalTopics {
     pub(super) fn transactional_id(&self, producer_id: ProducerId) -> Option<&str> {
         let mut ids = self.transactional_ids.of_producer(producer_id);
         ids.next().filter(|_| ids.next().is_none())
+    }
+
+    /// When brokers were given producer ids.
+    pub(super) fn producer_id_blocks(&self) -> Vec<Event> {
+        let of_a_broker = |block: &&ProducerIdBlock| block.broker_id.is_some();
+        let blocks = self.metadata.producer_id_blocks.iter().filter(of_a_broker).map(|block| {
+            let broker = block.broker_id.map(|id| format!(" for broker {id}")).unwrap_or_default();
+            Event::new(
+                EventKind::ProducerIdBlock,
+                block.timestamp.map(|time| time.0),
+                ("__cluster_metadata", 0, block.offset.0),
+                format!(
+                    "producer ids {}–{}{broker}, which had started or used up the ones before",
+                    block.first, block.last
+                ),
+            )
+        });
+        blocks.collect()
     }
 
     /// Whether the topic's configuration asks for compaction.

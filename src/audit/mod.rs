@@ -299,7 +299,9 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     };
     let topic_ids = topics.all.iter().filter_map(|t| Some((t.name.clone(), t.id.clone()?))).collect();
     judgement::identify(&mut findings, &topic_ids);
-    let report = assemble::report(&parts, findings);
+    let blocks = internal.producer_id_blocks();
+    let events = judgement::events(&judged, &sessions, &relations.rewinds, &findings, blocks);
+    let report = assemble::report(&parts, findings, events);
     Ok(Audit { report, relations, topic_ids, choice: options.surplus.clone() })
 }
 

@@ -168,6 +168,11 @@ impl Continuity {
         }
     }
 
+    /// How many holes there were so far, the cleaner's own aside.
+    pub(super) fn holes_seen(&self) -> u64 {
+        self.holes_omitted.saturating_add(u64::try_from(self.holes.len()).unwrap_or(u64::MAX))
+    }
+
     /// The holes that were kept, and how many were not.
     pub(super) fn into_holes(self) -> (Vec<OffsetHole>, u64) {
         (self.holes.into(), self.holes_omitted)

@@ -65,6 +65,11 @@ impl GapBook {
         }
     }
 
+    /// How many are kept one by one.
+    pub(super) const fn len(&self) -> usize {
+        self.pending.len()
+    }
+
     /// All gaps with their reasons.
     pub(super) fn finish(
         self,

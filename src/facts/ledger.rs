@@ -6,6 +6,7 @@
 //! and say so, except for what is withheld from read_committed consumers.
 
 use super::continuity::Continuity;
+use super::landmarks::Landmarks;
 use super::leader_epochs::LeaderEpochs;
 use super::order::OrderFold;
 use super::producers::{DEFAULT_EXPIRATION_MS, Producers};
@@ -33,6 +34,7 @@ pub struct Ledger {
     protection: Protection,
     transactions: Transactions,
     snapshots: SnapshotCheck,
+    landmarks: Landmarks,
     clock: Option<i64>,
     damaged_from: Vec<Offset>,
     ineffective: Vec<Ineffective>,
@@ -53,6 +55,7 @@ impl Ledger {
     pub fn new(context: PartitionContext) -> Self {
         let snapshots = SnapshotCheck::new(&context);
         let continuity = Continuity::new(&context);
+        let landmarks = Landmarks::new(&context);
         Self {
             context,
             counts: Counts::default(),
@@ -63,6 +66,7 @@ impl Ledger {
             protection: Protection::default(),
             transactions: Transactions::default(),
             snapshots,
+            landmarks,
             clock: None,
             damaged_from: Vec::new(),
             ineffective: Vec::new(),
@@ -79,10 +83,17 @@ impl Ledger {
             &mut self.transactions,
             &self.continuity,
         );
+        let before = self.happenings();
         self.continuity.batch(&self.context, header, batch.segment);
         self.leader_epochs.batch(&self.context, header.partition_leader_epoch, header.base_offset);
         self.snapshots.see(header);
         self.content(header, batch.control);
+        self.landmarks.batch(header, batch.segment, self.happenings() != before);
+    }
+
+    /// How many leader epochs, holes and gaps there have been.
+    fn happenings(&self) -> (usize, u64, usize) {
+        (self.leader_epochs.changes.len(), self.continuity.holes_seen(), self.producers.gaps.len())
     }
 
     /// Takes a batch that can be read although it is damaged or out of its place; `belongs_at` is
@@ -161,6 +172,7 @@ impl Ledger {
             ineffective: self.ineffective,
             leader_epoch_steps: self.leader_epochs.steps,
             snapshot_conflicts: self.snapshots.into_conflicts(),
+            landmarks: self.landmarks,
         }
     }
 

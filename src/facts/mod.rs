@@ -8,6 +8,7 @@
 mod commits;
 mod continuity;
 mod gaps;
+mod landmarks;
 mod leader_epochs;
 mod ledger;
 mod order;
@@ -22,6 +23,7 @@ mod snapshots;
 mod transactions;
 
 pub use commits::{CommitHistory, GroupCommits, Rewind};
+pub use landmarks::{Closing, Landmarks};
 pub use ledger::Ledger;
 pub use order::{MovedBlock, Order};
 pub use producers::DEFAULT_EXPIRATION_MS;
@@ -415,6 +417,8 @@ pub struct PartitionFacts {
     pub leader_epoch_steps: Vec<LeaderEpochStep>,
     /// Snapshots that contradict the log.
     pub snapshot_conflicts: Vec<SnapshotConflict>,
+    /// When leaders, gaps and the closing of the log were.
+    pub landmarks: Landmarks,
 }
 
 impl PartitionFacts {

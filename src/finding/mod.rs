@@ -6,11 +6,13 @@
 
 mod code;
 mod copy;
+mod event;
 mod evidence;
 mod word;
 
 pub use code::{Code, Severity};
 pub use copy::{BusinessKey, Copy, Group, KeyPart, Level, Place, Visibility};
+pub use event::{Event, EventKind};
 pub use evidence::{
     DivergentRange, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference, Stretch,
     Transaction,

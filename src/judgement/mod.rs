@@ -10,6 +10,7 @@ mod churn;
 pub mod collisions;
 mod draft;
 pub mod duplicates;
+mod events;
 mod gaps;
 mod identify;
 mod leader_epochs;
@@ -23,6 +24,7 @@ mod sequences;
 mod snapshots;
 mod transactions;
 
+pub use events::{events, weightiest};
 pub use identify::identify;
 
 use self::duplicates::Examples;

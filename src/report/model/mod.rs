@@ -20,7 +20,7 @@ pub use topics::{
     Visibility, VisibleRecords,
 };
 
-use crate::finding::{Finding, rfc3339};
+use crate::finding::{Event, Finding, rfc3339};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,6 +61,12 @@ pub struct Report {
     pub visibility: Visibility,
     /// What was found, the worst first.
     pub findings: Vec<Finding>,
+    /// What happened, in the order of time: what a timeline is made of.
+    #[serde(default)]
+    pub events: Vec<Event>,
+    /// How many events are not listed; those of the least telling kinds are left out first.
+    #[serde(default)]
+    pub events_omitted: u64,
 }
 
 impl Report {
@@ -167,6 +173,8 @@ mod tests {
             "producersOmitted",
             "visibility",
             "findings",
+            "events",
+            "eventsOmitted",
         ];
         expected.sort_unstable();
         let mut sorted = names.clone();

@@ -1,0 +1,334 @@
+//! What happened, in one ordered list: sessions, leaders, closed logs, transaction ends, gaps,
+//! duplicates.
+//!
+//! Goes in: the facts of all partitions (of the leading replica of each), the sessions, and the
+//! findings with their ids. Comes out: [`Event`]s in the order of their times. Inside a partition
+//! offsets give the order, never client times: an event whose time lies before that of an earlier
+//! one is listed behind it all the same.
+
+use super::Partition;
+use super::draft::{count, offsets};
+use crate::facts::{HoleKind, PartitionContext, PartitionFacts, SequenceStep, Sessions, StepKind};
+use crate::finding::{Event, EventKind, Finding, Outcome, ProtectionMode};
+use crate::relations::RewindNote;
+use crate::units::{Offset, ProducerEpoch, Sequence};
+
+/// All events of these partitions; `sessions` were built from them, in this order. `beside` are
+/// events that no log of these tells.
+#[must_use]
+pub fn events(
+    partitions: &[Partition<'_>],
+    sessions: &Sessions,
+    rewinds: &[RewindNote],
+    findings: &[Finding],
+    beside: Vec<Event>,
+) -> Vec<Event> {
+    let mut events = beside;
+    for &(context, facts) in partitions.iter().filter(|(context, _)| !context.internal) {
+        of_log(context, facts, &mut events);
+    }
+    of_sessions(partitions, sessions, &mut events);
+    for finding in findings {
+        events.extend(of_finding(finding));
+    }
+    for rewind in rewinds {
+        let detail = format!(
+            "group {} went back from {} to {}: it reads {} again",
+            rewind.group,
+            rewind.from,
+            rewind.to,
+            offsets(rewind.to.0, rewind.from.plus(-1).0)
+        );
+        let place = (rewind.topic.as_str(), rewind.partition, rewind.to.0);
+        events.push(Event::new(EventKind::Rewind, rewind.timestamp, place, detail));
+    }
+    in_order(events)
+}
+
+/// Keeps at most `most` events, those of the weightiest kinds, in their order; and how many are left
+/// out.
+#[must_use]
+pub fn weightiest(mut events: Vec<Event>, most: usize) -> (Vec<Event>, u64) {
+    let omitted = events.len().saturating_sub(most);
+    if omitted == 0 {
+        return (events, 0);
+    }
+    let mut ranks: Vec<(usize, usize)> =
+        events.iter().enumerate().map(|(at, event)| (event.kind.rank(), at)).collect();
+    ranks.sort_unstable();
+    let last = ranks.get(most.saturating_sub(1)).copied();
+    let mut at = 0;
+    events.retain(|event| {
+        let kept = most > 0 && Some((event.kind.rank(), at)) <= last;
+        at += 1;
+        kept
+    });
+    (events, u64::try_from(omitted).unwrap_or(u64::MAX))
+}
+
+/// In the order of their times; inside a partition in the order of offsets.
+fn in_order(mut events: Vec<Event>) -> Vec<Event> {
+    let place = |event: &Event| (event.topic.clone(), event.partition, event.offset, event.kind);
+    // A group's position steps back at a time of its own, behind all that it will read again.
+    let is_beside = |event: &Event| event.kind == EventKind::Rewind;
+    events.sort_by_cached_key(|event| (is_beside(event), place(event), event.detail.clone()));
+    let mut turns = Vec::with_capacity(events.len());
+    let mut turn: Option<i64> = None;
+    let mut log: Option<(String, i32)> = None;
+    for event in &events {
+        let own = (event.topic.clone(), event.partition);
+        if log.as_ref() != Some(&own) || is_beside(event) {
+            turn = None;
+            log = Some(own);
+        }
+        turn = turn.max(event.timestamp);
+        turns.push(turn);
+    }
+    let mut numbered: Vec<(Option<i64>, usize, Event)> =
+        turns.into_iter().zip(events).enumerate().map(|(at, (turn, event))| (turn, at, event)).collect();
+    // What has no time stands first: it comes before the first thing that has one.
+    numbered.sort_by_key(|&(turn, at, _)| (turn, at));
+    numbered.into_iter().map(|(_, _, event)| event).collect()
+}
+
+fn of_log(context: &PartitionContext, facts: &PartitionFacts, events: &mut Vec<Event>) {
+    let at = |offset: Offset| (context.topic.as_str(), context.partition, offset.0);
+    let time = |offset: Offset| facts.landmarks.time_of(offset);
+    let mut before = None;
+    for &(epoch, offset) in &facts.leader_epochs {
+        let detail = match before.replace(epoch) {
+            None => format!("the log begins under leader epoch {epoch}"),
+            Some(before) => format!("first batch under leader epoch {epoch}, after {before}"),
+        };
+        events.push(Event::new(EventKind::LeaderEpoch, time(offset), at(offset), detail));
+    }
+    for closing in facts.landmarks.closings() {
+        let detail = format!("{}: the broker closed or loaded the log when it ended here", closing.file);
+        events.push(Event::new(EventKind::LogClosed, closing.after, at(closing.offset), detail));
+    }
+    for hole in
+        facts.holes.iter().filter(|hole| facts.cleaned_below.is_none_or(|limit| hole.first_offset >= limit))
+    {
+        let behind = hole.last_offset.next();
+        let where_ = match hole.kind {
+            HoleKind::Head => "in front of the first file",
+            HoleKind::Damage => "where bytes cannot be read",
+            HoleKind::Boundary => "between two files",
+            HoleKind::Inside => "inside a file",
+        };
+        let detail = format!("{} missing {where_}", offsets(hole.first_offset.0, hole.last_offset.0));
+        events.push(Event::new(EventKind::OffsetGap, time(behind), at(behind), detail));
+    }
+    for gap in &facts.gaps {
+        let epoch = gap.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+        let detail = format!(
+            "producer {}{epoch}: sequence {} instead of {}, {} missing ({})",
+            gap.producer_id, gap.found, gap.expected, gap.missing, gap.reason
+        );
+        let offset = Offset(gap.at_offset);
+        events.push(Event::new(EventKind::SequenceGap, time(offset), at(offset), detail));
+    }
+    for step in &facts.steps {
+        events.push(Event::new(EventKind::SequenceStep, step.timestamp, at(step.at_offset), stepped(step)));
+    }
+    for stretch in &facts.protection.stretches {
+        let detail = match stretch.mode {
+            ProtectionMode::None => "records without producer id from here on",
+            ProtectionMode::Legacy => "records of formats 0 and 1 from here on, which have no producer id",
+            ProtectionMode::Idempotent => "records of idempotent producers from here on",
+            ProtectionMode::Transactional => "records in transactions from here on",
+            ProtectionMode::Other(_) => continue,
+        };
+        let place = at(stretch.first_offset);
+        events.push(Event::new(EventKind::Protection, stretch.first_timestamp, place, detail));
+    }
+    for transaction in &facts.transactions {
+        let data = transaction.last_offset.map_or_else(
+            || format!("from offset {} on", transaction.first_offset),
+            |last| offsets(transaction.first_offset.0, last.0),
+        );
+        let id = transaction.producer_id;
+        let epoch = transaction.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+        let event = match (transaction.outcome, transaction.marker_offset) {
+            (Outcome::Committed, Some(marker)) => Event::new(
+                EventKind::TransactionCommit,
+                transaction.marker_timestamp,
+                at(marker),
+                format!("producer {id}{epoch}: {data} committed"),
+            ),
+            (Outcome::Aborted, Some(marker)) => Event::new(
+                EventKind::TransactionAbort,
+                transaction.marker_timestamp,
+                at(marker),
+                format!("producer {id}{epoch}: {data} aborted"),
+            ),
+            (Outcome::Open | Outcome::Other(_), _) | (_, None) => Event::new(
+                EventKind::TransactionOpen,
+                transaction.first_timestamp,
+                at(transaction.first_offset),
+                format!("producer {id}{epoch}: a transaction begins that has no end in this log"),
+            ),
+        };
+        events.push(event);
+    }
+}
+
+fn stepped(step: &SequenceStep) -> String {
+    let number = |sequence: Option<Sequence>| sequence.map_or_else(|| "?".to_owned(), |s| s.to_string());
+    let epoch = |epoch: Option<ProducerEpoch>| epoch.map_or_else(|| "none".to_owned(), |e| e.to_string());
+    let range = format!("{}–{}", number(step.first_sequence), number(step.last_sequence));
+    let what = match step.kind {
+        StepKind::Repeat => format!("sequences {range} are there already"),
+        StepKind::Overlap => format!("sequences {range} are partly there already"),
+        StepKind::StepBack => {
+            format!("sequences {range} come after sequence {}", number(step.previous_sequence))
+        }
+        StepKind::RestartBehindDeletion => {
+            format!("sequences {range} begin again, with all earlier records below the log start")
+        }
+        StepKind::EpochDown => {
+            format!("epoch {} comes after epoch {}", epoch(step.producer_epoch), epoch(step.previous_epoch))
+        }
+        StepKind::WriteBehindMarker => {
+            format!("epoch {} writes behind a marker that had ended it", epoch(step.producer_epoch))
+        }
+    };
+    format!("producer {}: {what}", step.producer_id)
+}
+
+fn of_sessions(partitions: &[Partition<'_>], sessions: &Sessions, events: &mut Vec<Event>) {
+    for (_, session) in sessions.iter() {
+        for span in &session.spans {
+            let Some((context, _)) = partitions.get(span.partition).filter(|(context, _)| !context.internal)
+            else {
+                continue;
+            };
+            let name = session.name();
+            let (first, last) = (span.epochs.first(), span.epochs.last());
+            let wrote = |epoch: Option<ProducerEpoch>, sequence: Option<Sequence>| {
+                let epoch = epoch.map(|epoch| format!("epoch {epoch}"));
+                let sequence = sequence.map(|sequence| format!("sequence {sequence}"));
+                let parts: Vec<String> = epoch.into_iter().chain(sequence).collect();
+                if parts.is_empty() { "without epoch".to_owned() } else { parts.join(" ") }
+            };
+            let begin = first.map(|epoch| wrote(epoch.producer_epoch, epoch.first_sequence));
+            let end = last.map(|epoch| wrote(epoch.producer_epoch, epoch.last_sequence));
+            let mut push = |kind, time, offset: Offset, detail: String| {
+                let place = (context.topic.as_str(), context.partition, offset.0);
+                let event = Event::new(kind, time, place, detail);
+                events.push(Event { session: Some(name.clone()), ..event });
+            };
+            push(
+                EventKind::SessionBegin,
+                span.first_timestamp,
+                span.first_offset,
+                format!("{name} is first seen here: {}", begin.unwrap_or_default()),
+            );
+            push(
+                EventKind::SessionEnd,
+                span.last_timestamp,
+                span.last_offset,
+                format!(
+                    "{name} is last seen here: {}, {} in all",
+                    end.unwrap_or_default(),
+                    count(span.records, "record", "records")
+                ),
+            );
+        }
+    }
+}
+
+/// The first surplus copy of a finding about duplicates.
+fn of_finding(finding: &Finding) -> Option<Event> {
+    finding.level?;
+    let first = finding.groups.first()?;
+    let copy = first.copies.get(1).or(first.copies.first())?;
+    let detail = format!("{} ({}): {}", finding.code, finding.confidence, finding.title);
+    let place = (copy.topic.as_str(), copy.partition, copy.offset);
+    let event = Event::new(EventKind::Duplicates, copy.timestamp, place, detail);
+    Some(Event { finding: Some(finding.id.clone()), session: copy.session.clone(), ..event })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::script::fold_in;
+    use crate::facts::{Sessions, Snapshot};
+
+    fn told(context: PartitionContext, script: &str) -> Vec<(EventKind, i64)> {
+        let (context, facts) = fold_in(context, script);
+        let partitions = [(&context, &facts)];
+        let sessions = Sessions::build(&partitions);
+        let events = events(&partitions, &sessions, &[], &[], Vec::new());
+        events.into_iter().map(|event| (event.kind, event.offset)).collect()
+    }
+
+    #[test]
+    fn sessions_and_ends_of_transactions_come_in_the_order_of_the_log() {
+        use EventKind::{
+            LeaderEpoch, Protection, SessionBegin, SessionEnd, TransactionAbort, TransactionCommit,
+        };
+        assert_eq!(
+            told(PartitionContext::default(), "X 7/0 0..1; +M 7/0; X 7/0 2..2; -M 7/0; D 9/0 0..0"),
+            [
+                (LeaderEpoch, 0),
+                (Protection, 0),
+                (SessionBegin, 0),
+                (TransactionCommit, 2),
+                (SessionEnd, 3),
+                (TransactionAbort, 4),
+                (Protection, 5),
+                (SessionBegin, 5),
+                (SessionEnd, 5),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_snapshot_that_no_roll_explains_says_that_the_log_was_closed() {
+        let snapshot = |offset| Snapshot {
+            file: format!("{offset}.snapshot"),
+            offset: Offset(offset),
+            entries: Ok(Vec::new()),
+        };
+        let context = PartitionContext {
+            snapshots: vec![snapshot(3), snapshot(4), snapshot(6)],
+            ..PartitionContext::default()
+        };
+        let closed: Vec<_> = told(context, "D 9/0 0..2; roll; D 9/0 3..3; D 9/0 4..5")
+            .into_iter()
+            .filter(|(kind, _)| *kind == EventKind::LogClosed)
+            .collect();
+        assert_eq!(closed, [(EventKind::LogClosed, 4)]);
+    }
+
+    #[test]
+    fn the_weightiest_events_stay_and_keep_their_order() {
+        let event = |kind, offset| Event::new(kind, Some(offset), ("t", 0, offset), "");
+        let all = vec![
+            event(EventKind::TransactionCommit, 1),
+            event(EventKind::SequenceGap, 2),
+            event(EventKind::TransactionCommit, 3),
+            event(EventKind::Duplicates, 4),
+        ];
+        let (kept, omitted) = weightiest(all.clone(), 3);
+        assert_eq!(kept.iter().map(|event| event.offset).collect::<Vec<_>>(), [1, 2, 4]);
+        assert_eq!(omitted, 1);
+        assert_eq!(weightiest(all, 0).1, 4);
+    }
+
+    #[test]
+    fn a_time_that_steps_back_does_not_change_the_order_of_offsets() {
+        let event =
+            |partition, offset, time| Event::new(EventKind::LeaderEpoch, time, ("t", partition, offset), "");
+        let events = in_order(vec![
+            event(0, 1, Some(50)),
+            event(0, 2, Some(10)),
+            event(0, 3, None),
+            event(0, 4, Some(70)),
+            event(1, 9, Some(60)),
+        ]);
+        let order: Vec<_> = events.iter().map(|event| (event.partition, event.offset)).collect();
+        assert_eq!(order, [(0, 1), (0, 2), (0, 3), (1, 9), (0, 4)]);
+    }
+}
