@@ -210,6 +210,23 @@ fn scenarios_are_judged_as_their_labels_say() {
     assert_eq!(passed, listed, "a scenario that passes and is not in PASSING: add it");
 }
 
+/// `testdata/lab/lab` calls this for what it made, and reads one line a folder.
+#[test]
+#[ignore = "needs directories that the laboratory made"]
+fn directories_of_the_laboratory() {
+    let made = std::env::var_os("DEDUP_AUDIT_LABELLED").expect("DEDUP_AUDIT_LABELLED names the directory");
+    let names = std::env::var("DEDUP_AUDIT_LABELLED_NAMES").expect("DEDUP_AUDIT_LABELLED_NAMES names the folders");
+    let mut wrong = 0;
+    for name in names.split(',') {
+        let scenario = Path::new(&made).join(name);
+        let bad = std::panic::catch_unwind(|| score(&scenario))
+            .unwrap_or_else(|_| vec!["the report does not follow its schema".to_owned()]);
+        wrong += usize::from(!bad.is_empty());
+        println!("verdict\t{name}\t{}", bad.join("; ").replace('\n', " "));
+    }
+    assert_eq!(wrong, 0, "folders that are not judged as their labels say");
+}
+
 #[test]
 fn every_label_can_be_read_and_names_its_own_directory() {
     let scenarios = scenarios();

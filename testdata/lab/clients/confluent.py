@@ -1,62 +1,34 @@
-"""librdkafka (confluent-kafka) behind the same commands as Client.java."""
-import json
-import sys
-
+"""librdkafka (confluent-kafka) behind the commands of the laboratory."""
 from confluent_kafka import Producer
+from serve import serve
 
-producers, results = {}, {}
 
+class Session:
+    def __init__(self, settings):
+        self.inner, self.told = Producer(settings), []
+        if "transactional.id" in settings:
+            self.inner.init_transactions()
+        self.begin, self.commit, self.abort = self.inner.begin_transaction, self.inner.commit_transaction, self.inner.abort_transaction
 
-def send(command):
-    name, told = command["name"], results[command["name"]]
-    for r in command["records"]:
-        at = len(told)
+    def send(self, record):
+        told, at = self.told, len(self.told)
         told.append({"error": "unanswered"})
 
-        def stored(error, message, at=at):
+        def stored(error, message):
             told[at] = {"error": str(error)} if error else {"partition": message.partition(), "offset": message.offset()}
-        more = {k: r[k] for k in ("partition", "headers") if r.get(k) is not None}
-        if "time" in r:
-            more["timestamp"] = r["time"]
-        producers[name].produce(r["topic"], key=r.get("key"), value=r.get("value"), on_delivery=stored, **more)
-        if command["mode"] == "each":
-            producers[name].flush()
-    if command["mode"] == "later":
-        return {}
-    return finish(name)
+        more = {k: record[k] for k in ("partition", "headers") if record.get(k) is not None}
+        if "time" in record:
+            more["timestamp"] = record["time"]
+        self.inner.produce(record["topic"], key=record.get("key"), value=record.get("value"), on_delivery=stored, **more)
+        self.inner.poll(0)
+
+    def finish(self):
+        self.inner.flush(60)
+        told, self.told = self.told, []
+        return told
+
+    def close(self):
+        self.inner.flush(30)
 
 
-def finish(name):
-    producers[name].flush(60)
-    told, results[name] = results[name], []
-    return {"results": told}
-
-
-def obey(command):
-    name = command.get("name")
-    match command["do"]:
-        case "producer":
-            producers[name], results[name] = Producer(command["settings"]), []
-            if "transactional.id" in command["settings"]:
-                producers[name].init_transactions()
-        case "send":
-            return send(command)
-        case "results":
-            return finish(name)
-        case "begin":
-            producers[name].begin_transaction()
-        case "commit":
-            producers[name].commit_transaction()
-        case "abort":
-            producers[name].abort_transaction()
-        case "close":
-            producers.pop(name).flush(30)
-    return {}
-
-
-for line in sys.stdin:
-    try:
-        answer = obey(json.loads(line))
-    except Exception as failure:
-        answer = {"error": str(failure)}
-    print(json.dumps(answer), flush=True)
+serve(Session)

@@ -1,11 +1,8 @@
-"""kafka-python behind the same commands as Client.java."""
-import json
-import sys
-
+"""kafka-python behind the commands of the laboratory."""
 from kafka import KafkaProducer
+from serve import serve, text
 
 NUMBERS = ("retries", "linger_ms", "batch_size", "request_timeout_ms", "delivery_timeout_ms", "max_in_flight_requests_per_connection")
-producers, underway = {}, {}
 
 
 def settings(given):
@@ -17,63 +14,38 @@ def settings(given):
         out["enable_idempotence"] = out["enable_idempotence"] == "true"
     if out.get("acks") in ("0", "1"):
         out["acks"] = int(out["acks"])
+    if out.get("compression_type") == "none":
+        del out["compression_type"]
     return out
 
 
-def text(value):
-    return None if value is None else value.encode()
+class Session:
+    def __init__(self, given):
+        self.inner, self.underway = KafkaProducer(**settings(given)), []
+        if "transactional.id" in given:
+            self.inner.init_transactions()
+        self.begin, self.commit, self.abort = self.inner.begin_transaction, self.inner.commit_transaction, self.inner.abort_transaction
+
+    def send(self, record):
+        headers = [(k, v.encode()) for k, v in record.get("headers", {}).items()]
+        self.underway.append(self.inner.send(
+            record["topic"], key=text(record.get("key")), value=text(record.get("value")), partition=record.get("partition"),
+            timestamp_ms=record.get("time"), headers=headers))
+
+    def finish(self):
+        self.inner.flush(60)
+        told = []
+        for sent in self.underway:
+            try:
+                at = sent.get(timeout=60)
+                told.append({"partition": at.partition, "offset": at.offset})
+            except Exception as failure:
+                told.append({"error": type(failure).__name__})
+        self.underway = []
+        return told
+
+    def close(self):
+        self.inner.close(timeout=30)
 
 
-def send(command):
-    name = command["name"]
-    for r in command["records"]:
-        headers = [(k, v.encode()) for k, v in r.get("headers", {}).items()]
-        sent = producers[name].send(r["topic"], key=text(r.get("key")), value=text(r.get("value")), partition=r.get("partition"),
-                                    timestamp_ms=r.get("time"), headers=headers)
-        underway[name].append(sent)
-        if command["mode"] == "each":
-            producers[name].flush()
-    return {} if command["mode"] == "later" else finish(name)
-
-
-def finish(name):
-    producers[name].flush(60)
-    told = []
-    for sent in underway[name]:
-        try:
-            at = sent.get(timeout=60)
-            told.append({"partition": at.partition, "offset": at.offset})
-        except Exception as failure:
-            told.append({"error": type(failure).__name__})
-    underway[name] = []
-    return {"results": told}
-
-
-def obey(command):
-    name = command.get("name")
-    match command["do"]:
-        case "producer":
-            producers[name], underway[name] = KafkaProducer(**settings(command["settings"])), []
-            if "transactional.id" in command["settings"]:
-                producers[name].init_transactions()
-        case "send":
-            return send(command)
-        case "results":
-            return finish(name)
-        case "begin":
-            producers[name].begin_transaction()
-        case "commit":
-            producers[name].commit_transaction()
-        case "abort":
-            producers[name].abort_transaction()
-        case "close":
-            producers.pop(name).close(timeout=30)
-    return {}
-
-
-for line in sys.stdin:
-    try:
-        answer = obey(json.loads(line))
-    except Exception as failure:
-        answer = {"error": str(failure)}
-    print(json.dumps(answer), flush=True)
+serve(Session)

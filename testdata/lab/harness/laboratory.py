@@ -6,138 +6,81 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
+import time
 
-from . import jars, proxy, truth
+from . import clients, mirror, proxy, releases, truth
+from .application import Application, Producer
 from .broker import Broker
 
 
-@dataclass
-class Send:
-    number: int             # order of all that happened
-    session: str
-    topic: str
-    partition: int | None
-    key: str | None
-    value: str | None
-    headers: dict
-    cause: str = ""         # set where the mechanism is not the session's, as for a pipeline
-    same_event: bool = False
-    offset: int | None = None
-    result: str = ""
-
-
-class Application:
-    """A process with producers and consumers in it."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    def tell(self, **command):
-        self.process.stdin.write(json.dumps(command) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the client ended: {command}")
-        answer = json.loads(line)
-        if "error" in answer and command["do"] not in ("commit", "abort"):
-            raise RuntimeError(f"{command.get('do')} {command.get('name')}: {answer['error']}")
-        return answer
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-
-
-class Producer:
-    """One producer object: a session. Sends go into the ledger with what became of them."""
-
-    def __init__(self, lab, name, application, settings):
-        self.lab, self.name, self.application = lab, name, application
-        application.tell(do="producer", name=name, settings=settings)
-        lab.opened[name] = lab.tick()
-        self.pending = []
-
-    def send(self, topic, records, mode="each", pause=0, cause="", same_event=False):
-        """`records`: dicts with key, value, and perhaps partition, time (ms) and headers."""
-        sends = [Send(self.lab.tick(), self.name, topic, r.get("partition"), r.get("key"), r.get("value"), r.get("headers", {}), cause, same_event) for r in records]
-        self.lab.sends += sends
-        self.pending += sends
-        answer = self.application.tell(do="send", name=self.name, mode=mode, pause=pause, records=[{"topic": topic, **r} for r in records])
-        if mode != "later":
-            self._note(answer["results"])
-        return sends
-
-    def results(self):
-        self._note(self.application.tell(do="results", name=self.name)["results"])
-
-    def _note(self, results):
-        for send, result in zip(self.pending, results, strict=True):
-            if "error" in result:
-                send.result = result["error"]
-            else:
-                send.partition, send.result = result["partition"], "ok"
-                send.offset = result["offset"] if result["offset"] >= 0 else None
-        self.pending = []
-
-    def tell(self, command, **more):
-        return self.application.tell(do=command, name=self.name, **more)
-
-    def begin(self): self.tell("begin")
-    def commit(self): return self.tell("commit")
-    def abort(self): return self.tell("abort")
-    def close(self, wait=30_000): self.tell("close", wait=wait)
-
-    def kill(self):
-        """kill -9 of its process."""
-        self.application.kill()
-
-
 class Laboratory:
-    def __init__(self, name, story, version, out, python, seed):
-        self.name, self.story, self.version, self.out, self.python, self.seed = name, story, version, pathlib.Path(out), python, seed
+    def __init__(self, name, story, release, out, seed):
+        self.name, self.story, self.release, self.out, self.seed = name, story, release, pathlib.Path(out), seed
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
         self.proxy = proxy.Proxy()
         self.sends, self.opened, self.clock = [], {}, 0
         self.business_key, self.consumed, self.truth, self.also, self.not_certain, self.any_order = "record-key", None, {}, {}, False, False
-        self.topics, self.compacted, self.applications, self.broker, self.main = [], set(), [], None, None
+        self.topics, self.compacted, self.gap_reasons, self.mirrored = [], set(), {}, set()
+        self.applications, self.brokers, self.main = [], {}, None
+
+    @property
+    def broker(self):
+        return self.brokers.get(1)
 
     def tick(self):
         self.clock += 1
         return self.clock
 
-    def start(self, settings=(), features=()):
+    def start(self, settings=(), protocol=None, brokers=1, directories=1):
+        """Starts the broker, again after a stop. `protocol` of transactions: 1 or 2 where the broker has both."""
         if self.broker is None:
-            self.broker = Broker(self.version, self.work, self.proxy.port, settings, features)
+            features = [f"transaction.version={protocol}"] if protocol and releases.number(self.release) >= (4, 0) else []
+            for node in range(1, brokers + 1):
+                self.brokers[node] = Broker(self.release, self.work, self.proxy.port, settings, features, node, self.broker, directories)
             self.proxy.target = self.broker.proxied_port
-        self.broker.start()
+        for broker in self.brokers.values():
+            if broker.process is None:
+                broker.start()
         if self.main is None:
-            self.main = self.application()
+            self.main = self.application(release=releases.client_for(self.release))
 
-    def application(self, version=None, client="java"):
-        command = jars.java(version or self.version, "Client") if client == "java" else [self.python, jars.HERE / "clients" / f"{client}.py"]
-        self.applications.append(Application(command))
+    def application(self, release=None, client="java"):
+        log = self.work / f"application-{len(self.applications)}.log"
+        self.applications.append(Application(clients.command(client, release or self.release), log))
         return self.applications[-1]
 
     def server(self, proxied=False):
-        return {"bootstrap.servers": f"127.0.0.1:{self.proxy.port if proxied else self.broker.port}"}
+        if proxied and not releases.with_listener_names(self.release):
+            raise RuntimeError(f"{self.release} has one listener: no way through the proxy")
+        ports = [self.proxy.port] if proxied else [broker.port for broker in self.brokers.values()]
+        return {"bootstrap.servers": ",".join(f"127.0.0.1:{port}" for port in ports)}
 
-    def topic(self, name, partitions=1, **configs):
+    def topic(self, name, partitions=1, replicas=None, **configs):
+        """Settings with _ for the dots; `segment_bytes` may be smaller than users are allowed."""
         self.topics.append(name)
         if "compact" in configs.get("cleanup_policy", ""):
             self.compacted.add(name)
-        self.main.tell(do="topic", name=name, partitions=partitions, settings=self.server(), configs={k.replace("_", "."): v for k, v in configs.items()})
+        configs = {k.replace("_", "."): v for k, v in configs.items()}
+        if "segment.bytes" in configs:
+            configs[releases.segment_bytes(self.release)] = configs.pop("segment.bytes")
+        if releases.with_listener_names(self.release):
+            more = {"replicas": replicas} if replicas else {}
+            self.main.tell(do="topic", name=name, partitions=partitions, settings=self.server(), configs=configs, **more)
+        else:
+            self.broker.create_topic(name, partitions)
 
-    def producer(self, name, own=False, proxied=False, version=None, client="java", **settings):
-        """`own`: in a process of its own, to be killed; settings with _ for the dots."""
-        own = own or version or client != "java"
-        application = self.application(version, client) if own else self.main
-        return Producer(self, name, application, self.server(proxied) | {k.replace("_", "."): v for k, v in settings.items()})
+    def producer(self, name, own=False, proxied=False, release=None, client="java", application=None, **settings):
+        """`own`: in a process of its own, to be killed, or in that of `application`; settings with _ for the dots."""
+        shared = not own and client == "java" and releases.client_for(self.release) == (release or self.release)
+        application = application or (self.main if shared else self.application(release, client))
+        given = self.server(proxied) | {k.replace("_", "."): v for k, v in settings.items()}
+        if client == "sarama" and releases.number(self.release) < (2, 1):
+            given["sarama.version"] = ".".join(self.release.split(".")[:4 if self.release.startswith("0.") else 3])     # it does not ask the broker
+        return Producer(self, name, application, given)
 
-    def consumer(self, group, topics, application=None):
+    def consumer(self, group, topics, application=None, **more):
         settings = self.server() | {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": "false", "max.poll.records": 10}
-        (application or self.main).tell(do="consumer", name=group, topics=topics, settings=settings)
+        (application or self.main).tell(do="consumer", name=group, topics=topics, settings=settings | {k.replace("_", "."): v for k, v in more.items()})
 
     def poll(self, group, most, application=None, wait=15_000):
         return (application or self.main).tell(do="poll", name=group, most=most, wait=wait)["records"]
@@ -145,13 +88,46 @@ class Laboratory:
     def commit_offsets(self, group, offsets, application=None):
         (application or self.main).tell(do="commit-offsets", name=group, offsets=offsets)
 
+    def mirror(self, source, **settings):
+        """MirrorMaker 2 with this broker on both sides: copies topic `source` to `east.<source>`."""
+        if f"east.{source}" not in self.topics:
+            self.topics.append(f"east.{source}")
+            self.mirrored.add(f"east.{source}")
+        return mirror.MirrorMaker(self.release, self.work, self.server()["bootstrap.servers"], source, settings)
+
+    def stored_records(self, topic):
+        """How many records a consumer finds in a topic, which need not exist yet."""
+        return len(self.main.tell(do="read", topics=[topic], settings=self.server())["records"])
+
+    def administrate(self, command, topic, **more):
+        return self.main.tell(do=command, name=topic, settings=self.server(), **more)
+
+    def delete_topic(self, name):
+        """What was sent to it is gone; a topic of the same name may follow."""
+        self.administrate("delete-topic", name)
+        self.topics.remove(name)
+        for send in self.sends:
+            if send.topic == name:
+                send.topic = f"{name} (deleted)"
+
+    def wait_until(self, what, true, seconds=120):
+        """Waits for something that the broker does when it likes."""
+        for _ in range(seconds * 5):
+            if true():
+                return
+            time.sleep(0.2)
+        raise RuntimeError(f"waited in vain: {what}")
+
     def count(self, topics=None):
         """What a real consumer reads, in both isolation levels."""
         class Read:
             def __init__(self, row): self.key, self.value = row[3], row[4]
         self.consumed = {}
         for level in ("read_uncommitted", "read_committed"):
-            rows = self.main.tell(do="read", topics=topics or self.topics, settings=self.server() | {"isolation.level": level})["records"]
+            settings = self.server() | {"isolation.level": level}
+            if releases.number(self.release) < (0, 11):
+                settings |= {"group.id": "reader", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
+            rows = self.main.tell(do="read", topics=topics or self.topics, settings=settings)["records"]
             keys = {(r[0], truth.event(self, Read(r))) for r in rows}
             name = "readUncommitted" if level == "read_uncommitted" else "readCommitted"
             self.consumed[name] = {"records": len(rows), "distinctKeys": len(keys), "surplus": len(rows) - len(keys)}
@@ -160,33 +136,48 @@ class Laboratory:
     def stop(self, kill=False, count=True):
         if count:
             self.count()
-        self.broker.stop(signal.SIGKILL if kill else signal.SIGTERM)
+        for broker in reversed(self.brokers.values()):
+            if broker.process:
+                broker.stop(signal.SIGKILL if kill else signal.SIGTERM)
 
-    def leave(self, keep=lambda path: True):
-        """Copies the log directory, or the part of it that is given to the investigator, and labels it."""
+    def leave(self, keep=lambda path: True, labelled=None):
+        """Copies the log directories, or the part of them that is given to the investigator, and labels
+        them. `labelled`: the node whose replica consumers read, where there are several."""
         folder = self.out / self.name
         shutil.rmtree(folder, ignore_errors=True)
-        for path in sorted(self.broker.data.rglob("*")):
-            inner = path.relative_to(self.broker.data)
-            unused = str(inner).startswith("__cluster_metadata") or path.name in (".lock", "bootstrap.checkpoint") or str(inner).startswith("__share")
-            if path.is_file() and not unused and keep(inner):
-                target = folder / "data" / inner
-                target.parent.mkdir(parents=True, exist_ok=True)
-                subprocess.run(["cp", "--sparse=always", path, target], check=True)
-        label = truth.label(self, folder / "data")
+        sources = [(node, directory) for node, broker in self.brokers.items() for directory in broker.directories]
+        read = []
+        for n, (node, directory) in enumerate(sources, 1):
+            target = folder / ("data" if len(sources) == 1 else f"data-{n}")
+            self._copy(directory, target, keep)
+            if labelled in (None, node):
+                read.append(target)
+        label = truth.label(self, read)
+        if len(sources) > 1:
+            label["scan"] = [f"data-{n}" for n in range(1, len(sources) + 1)]
         (folder / "truth.json").write_text(json.dumps(label, indent=1) + "\n")
         if self.consumed:
             (folder / "consumed.json").write_text(json.dumps(self.consumed, indent=1) + "\n")
         with (folder / "ledger.ndjson").open("w") as ledger:
             for s in self.sends:
                 ledger.write(json.dumps(s.__dict__) + "\n")
-        (folder / "README.md").write_text(f"# {self.name}\n\n{self.story.strip()}\n\nBroker: Apache Kafka {self.version}. Business key: {self.business_key}.\n")
+        (folder / "README.md").write_text(f"# {self.name}\n\n{self.story.strip()}\n\nBroker: Apache Kafka {self.release}. Business key: {self.business_key}.\n")
+
+    @staticmethod
+    def _copy(directory, folder, keep):
+        for path in sorted(directory.rglob("*")):
+            inner = path.relative_to(directory)
+            unused = str(inner).startswith(("__cluster_metadata", "__share")) or path.name in (".lock", "bootstrap.checkpoint")
+            if path.is_file() and not unused and keep(inner):
+                target = folder / inner
+                target.parent.mkdir(parents=True, exist_ok=True)
+                subprocess.run(["cp", "--sparse=always", path, target], check=True)
 
     def end(self):
         for application in self.applications:
             application.kill()
-        if self.broker:
-            self.broker.end()
+        for broker in self.brokers.values():
+            broker.end()
         shutil.rmtree(self.work, ignore_errors=True)
 
 

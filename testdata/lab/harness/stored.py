@@ -3,12 +3,13 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 
-from . import jars
+from . import jars, releases
 
-DUMP_VERSION = "4.3.1"
 BATCH = re.compile(r"baseOffset: (-?\d+) lastOffset: (-?\d+) count: (-?\d+) baseSequence: (-?\d+) lastSequence: (-?\d+) "
                    r"producerId: (-?\d+) producerEpoch: (-?\d+) partitionLeaderEpoch: (-?\d+) isTransactional: (\w+) isControl: (\w+)")
-RECORD = re.compile(r"\| offset: (\d+) \w+: (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) sequence: (-?\d+) headerKeys: \[.*?\](?: key: (.*?))?(?: payload: (.*))?$")
+LEGACY_BATCH = re.compile(r"offset: (\d+) position: .* magic: [01] ")
+RECORD = re.compile(r"\| offset: (\d+) \w+: (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) "
+                    r"(?:sequence: (-?\d+) headerKeys: \[.*?\]|isValid: \w+ crc: \d+)(?: key: (.*?))?(?: payload: (.*))?$")
 MARKER = re.compile(r"\| offset: (\d+) .*endTxnMarker: (\w+)")
 
 
@@ -25,6 +26,7 @@ class Batch:
     transactional: bool
     control: bool
     marker: str = ""
+    legacy: bool = False    # a message of format 0 or 1, or its wrapper
     records: list = field(default_factory=list)
 
 
@@ -46,28 +48,61 @@ class Record:
         return self.outcome if self.batch.transactional else "non-transactional"
 
 
-def read(data):
-    """The batches of all topics that are not Kafka's own, by partition and offset; outcomes filled in."""
-    logs = sorted(p for p in data.rglob("*.log") if not p.parent.name.startswith("__"))
-    tool = "org.apache.kafka.tools.DumpLogSegments"
-    dump = subprocess.run(jars.java(DUMP_VERSION, "Dump", tool), input="".join(f"{p}\n" for p in logs), capture_output=True, text=True)
+def logs(folders, topics):
+    """The segments of some topics; none of directories that are being moved or deleted."""
+    return sorted(p for folder in folders for p in folder.glob("*/*.log") if p.parent.name.rpartition("-")[0] in topics)
+
+
+def dump(release, files):
+    """The lines of a release's own dump tool, those of each file behind a line `FILE path`."""
+    names = "".join(f"{p}\n" for p in files)
+    done = subprocess.run(jars.java(release, "Dump", releases.dump_tool(release)), input=names, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the dump tool of {release} failed: {done.stderr[-1000:]}")
+    return done.stdout.splitlines()
+
+
+def read(files):
+    """The batches by partition and offset; outcomes of transactions filled in."""
     batches, topic, partition = [], None, None
-    for line in dump.stdout.splitlines():
+    for line in dump(releases.NEWEST_DUMP, files):
         if line.startswith("FILE "):
             topic, _, number = line.split("/")[-2].rpartition("-")
             partition = int(number)
         elif m := BATCH.match(line):
             base, _, count, first, last, pid, epoch, _ = (int(n) for n in m.groups()[:8])
             batches.append(Batch(topic, partition, base, count, first, last, pid, epoch, m[9] == "true", m[10] == "true"))
+        elif m := LEGACY_BATCH.match(line):
+            batches.append(Batch(topic, partition, int(m[1]), 1, -1, -1, -1, -1, False, False, legacy=True))
         elif m := MARKER.match(line):
             batches[-1].marker = m[2]
         elif m := RECORD.match(line):
             key = None if m[3] == "-1" else m[6] or ""
             value = None if m[4] == "-1" else m[7] or ""
-            batches[-1].records.append(Record(batches[-1], int(m[1]), int(m[5]), key, value))
+            batches[-1].records.append(Record(batches[-1], int(m[1]), int(m[5] or -1), key, value))
     batches.sort(key=lambda b: (b.topic, b.partition, b.base_offset))
     outcomes(batches)
     return batches
+
+
+def offsets(release, files):
+    """{file: offsets of its records} as the dump tool of a release prints them."""
+    found, file = {}, None
+    for line in dump(release, files):
+        if line.startswith("FILE "):
+            file = line[5:]
+            found[file] = []
+        elif m := re.match(r"(?:\| )?offset: (\d+) .*key ?size", line, re.IGNORECASE):
+            found[file].append(int(m[1]))
+    return found
+
+
+def read_back(release, files):
+    """The broker's own dump tool has to find what the newest finds."""
+    own, newest = offsets(release, files), offsets(releases.NEWEST_DUMP, files)
+    for file in own:
+        if own[file] != newest[file]:
+            raise RuntimeError(f"{file}: the dump tool of {release} finds {len(own[file])} records, that of {releases.NEWEST_DUMP} {len(newest[file])}")
 
 
 def outcomes(batches):

@@ -3,6 +3,8 @@ on. Everything is stored once. At the end the broker is killed again: no snapsho
 """
 from harness.laboratory import orders
 
+RUNS = [{}, {"kafka": "2.3.1"}, {"kafka": "3.3.2"}]
+
 
 def run(lab):
     lab.start()

@@ -6,7 +6,7 @@ from harness.laboratory import orders
 
 def run(lab):
     lab.start()
-    lab.topic("orders", internal_segment_bytes="2800")
+    lab.topic("orders", segment_bytes="2800")
     first = lab.producer("A", own=True)
     first.send("orders", orders(1, 30))
     first.kill()

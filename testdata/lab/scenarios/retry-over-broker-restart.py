@@ -5,6 +5,8 @@ import time
 
 from harness.laboratory import orders
 
+RUNS = [{}, {"kafka": "1.1.1"}]
+
 
 def run(lab):
     lab.start()

@@ -7,7 +7,7 @@ from harness.laboratory import orders
 
 def run(lab):
     lab.start()
-    lab.topic("orders", internal_segment_bytes="2800")
+    lab.topic("orders", segment_bytes="2800")
     one = lab.producer("A", own=True)
     two = lab.producer("B", own=True)
     two.send("orders", orders(901, 905))

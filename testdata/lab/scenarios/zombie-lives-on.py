@@ -5,6 +5,8 @@ the work properly.
 """
 from harness.laboratory import orders
 
+RUNS = [{}, {"kafka": "3.9.1"}]
+
 
 def run(lab):
     lab.start()

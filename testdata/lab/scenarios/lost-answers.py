@@ -1,15 +1,18 @@
-"""Another client without idempotence: the answers of six records are lost with the connection, and its
-retries are stored again, perhaps in batches of other sizes.
+"""A client without idempotence: the answers of six records are lost with the connection, and its retries
+are stored again, perhaps in batches of other sizes.
 """
 import time
 
+from harness import clients
 from harness.laboratory import orders
 
+RUNS = [{"client": client} for client in clients.LIBRARIES] + [{"client": "java", "kafka": release} for release in ("0.10.2.2", "1.1.1", "2.3.1", "3.7.2")]
 
-def run(lab):
+
+def run(lab, client):
     lab.start()
     lab.topic("orders")
-    app = lab.producer("A", client="kafka_python", proxied=True, enable_idempotence="false", linger_ms="5")
+    app = lab.producer("A", client=client, own=True, proxied=True, enable_idempotence="false", linger_ms="5", retries="10")
     app.send("orders", orders(1, 20), mode="batch")
     lab.proxy.silent = True
     for n in range(21, 27, 2):

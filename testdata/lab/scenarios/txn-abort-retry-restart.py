@@ -1,11 +1,13 @@
-"""Two mechanisms on one key (protocol 2): a batch of orders is aborted and written again in the same
+"""Two mechanisms on one key: a batch of orders is aborted and written again in the same
 session, and after a kill the successor writes half of them once more.
 """
 from harness.laboratory import orders
 
+RUNS = [{"protocol": 1}, {"protocol": 2}, {"kafka": "1.1.1"}, {"kafka": "3.7.2"}]
 
-def run(lab):
-    lab.start(features=["transaction.version=2"])
+
+def run(lab, protocol=2):
+    lab.start(protocol=protocol)
     lab.topic("orders")
     first = lab.producer("A", own=True, transactional_id="importer")
     first.begin()

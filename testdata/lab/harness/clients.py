@@ -1,0 +1,64 @@
+"""Client libraries: how each is fetched and built (once, into the cache) and started."""
+import shutil
+import subprocess
+import sys
+
+from . import jars
+
+# Libraries by the names that scenarios use.
+LIBRARIES = ("java", "confluent", "kafka_python", "aio_kafka", "kafkajs", "franz", "sarama")
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+SOURCES = jars.HERE / "clients"
+
+
+def command(library, release):
+    """The command line of a client program; `release` is that of the Java client."""
+    if library == "java":
+        return jars.java(release, "Client", release)
+    if library in ("franz", "sarama"):
+        return [_go(), library]
+    if library == "kafkajs":
+        return ["node", _node() / "kafkajs.js"]
+    return [_python(), SOURCES / f"{library}.py"]
+
+
+def missing(library):
+    """What has to be installed before this library can be used."""
+    tool = {"java": "java", "franz": "go", "sarama": "go", "kafkajs": "npm"}.get(library)
+    return None if tool is None or shutil.which(tool) else tool
+
+
+def _once(folder, sources, make):
+    stamp = folder / ".complete"
+    if not stamp.exists() or stamp.stat().st_mtime < max(s.stat().st_mtime for s in sources):
+        folder.mkdir(parents=True, exist_ok=True)
+        make()
+        stamp.touch()
+    return folder
+
+
+def _python():
+    wanted, folder = SOURCES / "requirements.txt", jars.CACHE / "python"
+
+    def make():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([folder / "bin/pip", "install", "--quiet", "-r", wanted], check=True)
+    return _once(folder, [wanted], make) / "bin/python"
+
+
+def _node():
+    sources, folder = [SOURCES / "package.json", SOURCES / "kafkajs.js"], jars.CACHE / "node"
+
+    def make():
+        for source in sources:
+            shutil.copy(source, folder)
+        subprocess.run(["npm", "install", "--silent", "--ignore-scripts"], cwd=folder, check=True)
+    return _once(folder, sources, make)
+
+
+def _go():
+    source, folder = SOURCES / "go", jars.CACHE / "go"
+
+    def make():
+        subprocess.run(["go", "build", "-o", folder / "client", "."], cwd=source, check=True)
+    return _once(folder, list(source.glob("*.go")) + [source / "go.mod"], make) / "client"
