@@ -215,7 +215,8 @@ fn scenarios_are_judged_as_their_labels_say() {
 #[ignore = "needs directories that the laboratory made"]
 fn directories_of_the_laboratory() {
     let made = std::env::var_os("DEDUP_AUDIT_LABELLED").expect("DEDUP_AUDIT_LABELLED names the directory");
-    let names = std::env::var("DEDUP_AUDIT_LABELLED_NAMES").expect("DEDUP_AUDIT_LABELLED_NAMES names the folders");
+    let names =
+        std::env::var("DEDUP_AUDIT_LABELLED_NAMES").expect("DEDUP_AUDIT_LABELLED_NAMES names the folders");
     let mut wrong = 0;
     for name in names.split(',') {
         let scenario = Path::new(&made).join(name);

@@ -12,6 +12,9 @@ from . import jars
 from .laboratory import Laboratory
 
 NEWEST = "4.3.1"
+# A small varied part, the most telling first: KRaft and ZooKeeper, two clients, with and without
+# idempotence, both transaction protocols.
+SMALL = ("restart-old-position", "txn-restart-resend-1", "lost-answers-java", "restart-old-position-2.0.1", "mixture-3", "client-plan-confluent", "txn-commit-retried-2")
 
 
 @dataclass
@@ -60,6 +63,16 @@ class Scenario:
         if not (release or parameters or seed):
             return self.runs
         return [Run(self, release or NEWEST, parameters, seed)]
+
+
+def small(limit):
+    """The runs of `SMALL` as long as there is time: a generator, so that each is asked for when it is due."""
+    runs, began = {run.name: run for scenario in scenarios().values() for run in scenario.runs}, time.time()
+    for name in SMALL:
+        if time.time() - began > limit:
+            print(f"left out, no time: {name}", flush=True)
+        else:
+            yield runs[name]
 
 
 def scenarios():
