@@ -4,12 +4,12 @@ use super::groups::KeyCounts;
 use super::internal_topics::InternalTopics;
 use super::pass::PartitionOutcome;
 use super::{AuditOptions, Records, Topics};
-use crate::facts::{PartitionContext, PartitionFacts, Sessions};
+use crate::facts::{PartitionContext, PartitionFacts, Position, PositionKey, Sessions};
 use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::{self, duplicates::Examples};
 use crate::plan::TopicPlan;
-use crate::relations::{self, PartitionNote, Relations, RewindNote, SessionNote, SessionSpan, TopicNote};
+use crate::relations::{self, PartitionNote, PositionNote, Relations, SessionNote, SessionSpan, TopicNote};
 use crate::report::model::{
     Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
     ProducerReport, ProtectionReport, Report, SessionReport, TopicReport, TransactionalId, Updates,
@@ -103,22 +103,21 @@ pub(super) fn relations_base(
             .collect(),
         partitions: partitions.collect(),
         sessions: sessions.iter().map(|(_, session)| session_note(session, led, internal)).collect(),
-        rewinds: internal.commits.rewinds().iter().map(rewind_note).collect(),
+        rewinds: internal.commits.rewinds().to_vec(),
+        positions: positions(internal),
         copied: Vec::new(),
         groups: Vec::new(),
     }
 }
 
-fn rewind_note(rewind: &crate::facts::Rewind) -> RewindNote {
-    RewindNote {
-        group: rewind.group.clone(),
-        topic: rewind.topic.clone(),
-        partition: rewind.partition,
-        from: rewind.from,
-        to: rewind.to,
-        timestamp: rewind.timestamp,
-        at_offset: rewind.at_offset,
-    }
+fn positions(internal: &InternalTopics) -> Vec<PositionNote> {
+    let note = |((group, topic, partition), position): (&PositionKey, &Position)| PositionNote {
+        group: group.clone(),
+        topic: topic.clone(),
+        partition: *partition,
+        highest: position.highest,
+    };
+    internal.commits.positions().map(note).collect()
 }
 
 /// Whether a partition's first batch of the session's first epoch has a sequence above 0.

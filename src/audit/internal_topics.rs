@@ -1,16 +1,21 @@
 //! What the broker's own topics say of the others, read before them: configurations, transactional
 //! ids, committed positions.
 
-use crate::facts::CommitHistory;
+use super::pass::PartitionOutcome;
+use crate::facts::{CommitHistory, Keep};
 use crate::finding::{Event, EventKind};
 use crate::format::control::ControlRecord;
+use crate::format::internal::InternalError;
 use crate::format::internal::cluster_metadata::{ClusterMetadata, ProducerIdBlock};
-use crate::format::internal::consumer_offsets::read_commit;
+use crate::format::internal::consumer_offsets::read_change;
 use crate::format::internal::transaction_state::TransactionalIds;
 use crate::format::segment::TailExpectation;
 use crate::format::{Batch, Decompressor, Record, SegmentItem, SegmentScanner};
 use crate::input::{self, Inventory, PartitionDir, ReadMode};
-use crate::units::ProducerId;
+use crate::report::model::Note;
+use crate::report::wording::counted;
+use crate::units::{ProducerId, Timestamp};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What was learned.
@@ -19,13 +24,17 @@ pub(super) struct InternalTopics {
     pub(super) metadata: ClusterMetadata,
     pub(super) transactional_ids: TransactionalIds,
     pub(super) commits: CommitHistory,
+    /// How many partitions of `__consumer_offsets` are here.
+    pub(super) commit_partitions: u32,
+    /// Records of `__consumer_offsets` that are not read, by what they are, with how many there are.
+    pub(super) unread_commits: BTreeMap<String, u64>,
 }
 
 impl InternalTopics {
     /// Reads the internal topics among what was named. Damage in them is told by the pass that reads
     /// everything; here what can be read counts.
-    pub(super) fn read(inventory: &Inventory, leaders: &[usize], mode: ReadMode) -> Self {
-        let mut this = Self::default();
+    pub(super) fn read(inventory: &Inventory, leaders: &[usize], mode: ReadMode, keep: Keep) -> Self {
+        let mut this = Self { commits: CommitHistory::new(keep), ..Self::default() };
         let mut decompressor = Decompressor::default();
         for (at, dir) in inventory.partitions.iter().enumerate() {
             if leaders.get(at) != Some(&at) || !dir.internal {
@@ -40,9 +49,10 @@ impl InternalTopics {
                         let _ = ids.fold(record.offset, record.key, record.value);
                     });
                 }),
-                "__consumer_offsets" => each_batch(dir, mode, |batch| {
-                    this.read_commits(batch, &mut decompressor);
-                }),
+                "__consumer_offsets" => {
+                    this.commit_partitions += 1;
+                    each_batch(dir, mode, |batch| this.read_commits(batch, &mut decompressor));
+                }
                 _ => {}
             }
         }
@@ -77,13 +87,13 @@ impl InternalTopics {
             return;
         }
         let in_transaction = header.is_transactional().then_some(producer_id);
-        each_record(batch, decompressor, |record| {
-            if let Ok(Some(commit)) = read_commit(record.key, record.value) {
-                match in_transaction {
-                    Some(producer) => self.commits.commit_in_transaction(producer, record.offset, commit),
-                    None => self.commits.commit(record.offset, commit),
-                }
+        each_record(batch, decompressor, |record| match read_change(record.key, record.value) {
+            Ok(Some(change)) => {
+                let timestamp = Timestamp::from_disk(record.timestamp).map(|time| time.0);
+                self.commits.change(record.offset, timestamp, in_transaction, change);
             }
+            Ok(None) => {}
+            Err(error) => *self.unread_commits.entry(unread(&error)).or_default() += 1,
         });
     }
 
@@ -125,6 +135,68 @@ impl InternalTopics {
     /// `producer.id.expiration.ms`, where it was set while the broker ran.
     pub(super) fn expiration_ms(&self, broker_id: Option<i32>) -> Option<i64> {
         self.metadata.broker_config(broker_id?, "producer.id.expiration.ms")?.parse().ok()
+    }
+}
+
+/// What a reader of the commits should know: which partitions of `__consumer_offsets` are not here,
+/// what the cleaner took, which records were not read.
+pub(super) fn commit_notes(
+    inventory: &Inventory,
+    leaders: &[usize],
+    outcomes: &[PartitionOutcome],
+    internal: &InternalTopics,
+) -> Vec<Note> {
+    const TOPIC: &str = "__consumer_offsets";
+    let led = inventory
+        .partitions
+        .iter()
+        .zip(outcomes)
+        .enumerate()
+        .filter(|(at, (dir, _))| leaders.get(*at) == Some(at) && dir.topic == TOPIC);
+    let mut notes = Vec::new();
+    let here = internal.commit_partitions;
+    for (_, (dir, outcome)) in led {
+        if outcome.facts.cleaned_below.is_some() {
+            let detail =
+                "the cleaner has been here: older commits of a position are gone, and steps back among them";
+            notes.push(Note::about(dir.display.clone(), detail));
+        }
+    }
+    if let Some(all) = internal.partition_count(TOPIC).filter(|all| here < *all) {
+        let detail =
+            format!("{here} of {all} partitions of {TOPIC} here: the groups of the others are not told");
+        notes.push(Note { file: None, detail });
+    } else if internal.partition_count(TOPIC).is_none() {
+        let detail = format!(
+            "{} of {TOPIC} here, and nothing tells how many there are (50 unless configured): the groups of others are \
+             not told",
+            counted(u64::from(here), "partition")
+        );
+        notes.push(Note { file: None, detail });
+    }
+    for (what, count) in &internal.unread_commits {
+        notes.push(Note {
+            file: None,
+            detail: format!("{} of {TOPIC} {what}: not read", counted(*count, "record")),
+        });
+    }
+    let omitted = internal.commits.pending_omitted();
+    if omitted > 0 {
+        let detail = format!("{omitted} commits of transactions that hold too many were left out");
+        notes.push(Note { file: None, detail });
+    }
+    notes
+}
+
+/// What a record is that is not read.
+fn unread(error: &InternalError) -> String {
+    match error {
+        InternalError::UnknownType(number) => {
+            format!("of type {number}, which belongs to another kind of group or another release")
+        }
+        InternalError::MissingKey | InternalError::MissingValue | InternalError::Format(_) => {
+            "whose bytes do not hold what their type says".to_owned()
+        }
     }
 }
 

@@ -28,7 +28,7 @@ mod verify;
 use crate::candidates::spill::{Sorter, TempSpace};
 use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
-use crate::facts::{self, PartitionContext, Sessions};
+use crate::facts::{self, CommitHistory, Keep, PartitionContext, Sessions};
 use crate::finding::Finding;
 use crate::input::{
     self, DiscoverOptions, Inventory, Leftovers, PartitionChoice, PartitionDir, ReadMode, Selection,
@@ -40,7 +40,7 @@ use crate::keys::Identity;
 use crate::plan::routing::Routing;
 use crate::plan::{ContentRules, KeyChoice, TopicPlan};
 use crate::relations::{self, Relations};
-use crate::report::model::{Invocation, Report};
+use crate::report::model::{Invocation, Note, Report};
 use crate::units::ProducerId;
 use groups::{PartitionView, Wanted};
 use internal_topics::InternalTopics;
@@ -82,6 +82,8 @@ pub struct AuditOptions {
     pub surplus: SurplusChoice,
     /// The time that stands for now; the newest time of the evidence where it is not given.
     pub as_of: Option<i64>,
+    /// Which commits of consumer groups are kept.
+    pub commits: Keep,
     /// What the report says of the call.
     pub invocation: Invocation,
 }
@@ -111,6 +113,7 @@ impl AuditOptions {
             partitions: PartitionChoice::default(),
             surplus: SurplusChoice::default(),
             as_of: None,
+            commits: Keep::Positions,
         }
     }
 }
@@ -131,6 +134,12 @@ pub struct Audit {
     pub report: Report,
     /// What the duplicate findings rest on.
     pub relations: Relations,
+    /// What consumer groups committed.
+    pub commits: CommitHistory,
+    /// How many partitions of `__consumer_offsets` were read for it.
+    pub commit_partitions: u32,
+    /// What a reader of the commits should know: records that were not read, commits that are gone.
+    pub commit_notes: Vec<Note>,
     topic_ids: BTreeMap<String, String>,
     choice: SurplusChoice,
 }
@@ -169,7 +178,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         return Err(AuditError::Usage(reason.to_owned()));
     }
     let mut leaders = replicas::leaders(&inventory, options.mode);
-    let internal = InternalTopics::read(&inventory, &leaders, options.mode);
+    let internal = InternalTopics::read(&inventory, &leaders, options.mode, options.commits);
     if !options.partitions.is_all() {
         // What is not chosen was of use for what it says of the rest.
         inventory.choose(&options.partitions).map_err(AuditError::Usage)?;
@@ -264,6 +273,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     findings.extend(judgement::collisions::judge(&judged, &copies));
     let routed = routing::topics(&inventory, &leaders, &topics, &routings, &outcomes, &counts);
     findings.extend(judgement::misrouted::judge(&routed, options.examples));
+    findings.extend(judgement::rewinds::judge(&relations, options.examples));
     findings.extend(judgement::reuse::judge(&reused_offsets(&inventory, &outcomes)));
     let compared = compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode);
     findings.extend(judgement::replicas::judge(&compared));
@@ -302,7 +312,17 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     let blocks = internal.producer_id_blocks();
     let events = judgement::events(&judged, &sessions, &relations.rewinds, &findings, blocks);
     let report = assemble::report(&parts, findings, events);
-    Ok(Audit { report, relations, topic_ids, choice: options.surplus.clone() })
+    let commit_notes = internal_topics::commit_notes(&inventory, &leaders, &outcomes, &internal);
+    let choice = options.surplus.clone();
+    Ok(Audit {
+        report,
+        relations,
+        commits: internal.commits,
+        commit_partitions: internal.commit_partitions,
+        commit_notes,
+        topic_ids,
+        choice,
+    })
 }
 
 /// The topics of the run, and to which of them each partition directory belongs.

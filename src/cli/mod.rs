@@ -7,6 +7,7 @@ mod dump;
 mod evidence;
 mod explain;
 mod moment;
+mod offsets;
 mod output;
 mod range;
 mod scan;
@@ -37,6 +38,9 @@ pub struct Arguments {
 pub enum Command {
     /// Tell which events are stored more than once, who wrote each copy, and why
     Scan(Box<scan::ScanArguments>),
+    /// Tell what consumer groups committed, where their positions went back, and which copies they have
+    /// behind them
+    Offsets(Box<offsets::OffsetsArguments>),
     /// Print what a broker's file holds, as Kafka's dump tool does
     Dump(dump::DumpArguments),
     /// Say what a finding means, what else looks like it, and what to do
@@ -53,6 +57,7 @@ impl Command {
     pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
         match self {
             Self::Scan(arguments) => scan::run(arguments, out),
+            Self::Offsets(arguments) => offsets::run(arguments, out),
             Self::Dump(arguments) => dump::run(arguments, out),
             Self::Explain(command) => command.run(out),
             Self::Schema => schema::run(out),

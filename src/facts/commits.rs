@@ -1,86 +1,193 @@
-//! What consumer groups committed, as far as it bears on duplicates: positions that stepped back,
-//! and which producer committed for which group.
+//! What consumer groups committed: positions over time, steps back, generations, and which producer
+//! committed for which group.
 //!
-//! Goes in: the records of `__consumer_offsets` in offset order. A transactional commit counts when
-//! its transaction is committed. Kept are the last position of each group and partition and the
-//! steps back, not the history.
+//! Goes in: what the records of `__consumer_offsets` say, in offset order. A transactional commit
+//! counts when its transaction is committed. Kept are the position of each group and partition and
+//! the steps back; the commits themselves only when they are asked for, the newest of each position.
+//!
+//! A position that goes back is a step back. One that was deleted and begins again below where it had
+//! been is one, too, but of a kind of its own: the topic may have been made anew. Where both commits
+//! name their topic by id and the ids differ, nothing was read twice.
+//!
+//! Source: `OffsetMetadataManager`, `GroupMetadataManager`; KIP-98 for transactional commits.
+
+mod kept;
+
+pub use kept::{Commit, GenerationStart, Group, GroupCommits, Keep, Position, Rewind, RewindKind, Then};
 
 use crate::format::control::Outcome;
-use crate::format::internal::consumer_offsets::OffsetCommit;
+use crate::format::internal::consumer_offsets::{GroupChange, GroupGeneration, OffsetCommit, Presence};
 use crate::units::{Offset, ProducerId};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Steps back that are kept; a group that is reset all the time says no more with the next one.
 const MAX_REWINDS: usize = 10_000;
 /// Commits of one open transaction that are kept.
 const MAX_PENDING: usize = 100_000;
+/// Generations of one group that are kept, where they are asked for.
+const MAX_GENERATIONS: usize = 1_000;
 
-/// A group's position stepped back: what lies between was read again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rewind {
-    /// The group.
-    pub group: String,
-    /// The topic that it reads.
-    pub topic: String,
-    /// The partition.
-    pub partition: i32,
-    /// The position before.
-    pub from: Offset,
-    /// The position after.
-    pub to: Offset,
-    /// When, by the coordinator's clock.
-    pub timestamp: Option<i64>,
-    /// The commit's own offset in the partition of `__consumer_offsets` that has the group.
-    pub at_offset: Offset,
-}
-
-/// Commits of one producer for one group.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupCommits {
-    /// The group.
-    pub group: String,
-    /// The offset of the first commit in the partition of `__consumer_offsets` that has the group.
-    pub first_offset: Offset,
-    /// The offset of the last one.
-    pub last_offset: Offset,
-}
+/// A group, a topic and a partition.
+pub type PositionKey = (String, String, i32);
 
 /// Folds commits.
 #[derive(Clone, Debug, Default)]
 pub struct CommitHistory {
-    positions: BTreeMap<(String, String, i32), Offset>,
+    keep: Keep,
+    positions: BTreeMap<PositionKey, Position>,
+    groups: BTreeMap<String, Group>,
     rewinds: Vec<Rewind>,
-    groups: BTreeMap<ProducerId, BTreeMap<String, (Offset, Offset)>>,
+    rewinds_omitted: u64,
+    producers: BTreeMap<ProducerId, BTreeMap<String, (Offset, Offset)>>,
     pending: BTreeMap<ProducerId, Vec<(Offset, OffsetCommit)>>,
+    pending_omitted: u64,
 }
 
 impl CommitHistory {
-    /// Takes a commit outside of a transaction; `at` is its own offset.
-    pub fn commit(&mut self, at: Offset, commit: OffsetCommit) {
-        let key = (commit.group, commit.topic, commit.partition);
-        let Some(committed) = commit.committed else {
-            self.positions.remove(&key);
-            return;
-        };
-        let before = self.positions.insert(key.clone(), committed.offset);
-        if let Some(from) = before
-            && committed.offset < from
-            && self.rewinds.len() < MAX_REWINDS
-        {
-            let (group, topic, partition) = key;
-            let timestamp = committed.commit_timestamp.map(|time| time.0);
-            let to = committed.offset;
-            self.rewinds.push(Rewind { group, topic, partition, from, to, timestamp, at_offset: at });
+    /// An empty history.
+    #[must_use]
+    pub fn new(keep: Keep) -> Self {
+        Self { keep, ..Self::default() }
+    }
+
+    /// Takes what a record says; `at` is its own offset, `producer_id` is given inside a transaction.
+    pub fn change(
+        &mut self,
+        at: Offset,
+        timestamp: Option<i64>,
+        producer_id: Option<ProducerId>,
+        change: GroupChange,
+    ) {
+        match (change, producer_id) {
+            (GroupChange::Commit(commit), None) => self.commit(at, None, commit),
+            (GroupChange::Commit(commit), Some(producer_id)) => {
+                let pending = self.pending.entry(producer_id).or_default();
+                if pending.len() < MAX_PENDING {
+                    pending.push((at, commit));
+                } else {
+                    self.pending_omitted += 1;
+                }
+            }
+            (GroupChange::Generation { group, generation }, _) => {
+                self.generation(at, timestamp, group, generation);
+            }
+            (GroupChange::Member { group, member, presence }, _) => {
+                let group = self.groups.entry(group).or_default();
+                match presence {
+                    Presence::Joined => _ = group.members.insert(member),
+                    Presence::Left => _ = group.members.remove(&member),
+                }
+            }
         }
     }
 
-    /// Takes a commit inside a transaction of `producer_id`.
-    pub fn commit_in_transaction(&mut self, producer_id: ProducerId, at: Offset, commit: OffsetCommit) {
-        let pending = self.pending.entry(producer_id).or_default();
-        if pending.len() < MAX_PENDING {
-            pending.push((at, commit));
+    fn generation(
+        &mut self,
+        at_offset: Offset,
+        timestamp: Option<i64>,
+        group: String,
+        generation: Option<GroupGeneration>,
+    ) {
+        let group = self.groups.entry(group).or_default();
+        let number = generation.map(|generation| generation.number);
+        if let (Some(generation), Keep::Newest(_), true) =
+            (generation, self.keep, group.generation() != number)
+        {
+            if group.generations.len() < MAX_GENERATIONS {
+                group.generations.push(GenerationStart { generation, timestamp, at_offset });
+            } else {
+                group.generations_omitted += 1;
+            }
         }
+        group.current = generation;
+        if generation.is_none() {
+            group.members.clear();
+        }
+    }
+
+    fn commit(&mut self, at_offset: Offset, producer_id: Option<ProducerId>, commit: OffsetCommit) {
+        let group = self.groups.get(&commit.group);
+        let (generation, members) =
+            group.map_or((None, None), |group| (group.generation(), group.member_count()));
+        let OffsetCommit { group, topic, partition, committed } = commit;
+        let key = (group, topic, partition);
+        let timestamp =
+            committed.as_ref().and_then(|committed| committed.commit_timestamp).map(|time| time.0);
+        let entry = Commit {
+            offset: committed.as_ref().map(|committed| committed.offset),
+            timestamp,
+            at_offset,
+            leader_epoch: committed.as_ref().and_then(|committed| committed.leader_epoch),
+            generation,
+            producer_id,
+        };
+        let Some(committed) = committed else {
+            // A deletion of what was never seen says nothing of where the group had been.
+            if let Some(position) = self.positions.get_mut(&key) {
+                position.before_deletion = position.last.take().or(position.before_deletion);
+                position.keep(entry, self.keep);
+            }
+            return;
+        };
+        let to = committed.offset;
+        let position = self.positions.entry(key.clone()).or_insert_with(|| Position {
+            first: to,
+            highest: to,
+            last: None,
+            commits: VecDeque::new(),
+            count: 0,
+            before_deletion: None,
+            topic_id: committed.topic_id,
+            open: None,
+        });
+        position.keep(entry, self.keep);
+        let other_topic =
+            position.topic_id.zip(committed.topic_id).is_some_and(|(before, now)| before != now);
+        position.topic_id = committed.topic_id.or(position.topic_id);
+        if other_topic {
+            // The topic was made anew: its offsets mean other records.
+            (position.first, position.highest, position.open) = (to, to, None);
+            (position.last, position.before_deletion) = (Some(to), None);
+            return;
+        }
+        if let Some(rewind) = position.open.and_then(|at| self.rewinds.get_mut(at)) {
+            if to >= rewind.from {
+                position.open = None;
+                if rewind.then == Then::Nothing {
+                    rewind.then = Then::Passed(to);
+                }
+            } else if to > rewind.to && rewind.then == Then::Nothing {
+                rewind.then = Then::WentThrough(to);
+            }
+        }
+        let before = match (position.last, position.before_deletion) {
+            (Some(last), _) => Some((last, RewindKind::SteppedBack)),
+            (None, Some(deleted)) => Some((deleted, RewindKind::AfterDeletion)),
+            (None, None) => None,
+        };
+        (position.last, position.before_deletion) = (Some(to), None);
+        position.first = position.first.min(to);
+        position.highest = position.highest.max(to);
+        let Some((from, kind)) = before.filter(|(from, _)| to < *from) else { return };
+        if self.rewinds.len() >= MAX_REWINDS {
+            self.rewinds_omitted += 1;
+            return;
+        }
+        position.open = Some(self.rewinds.len());
+        let (group, topic, partition) = key;
+        self.rewinds.push(Rewind {
+            group,
+            topic,
+            partition,
+            from,
+            to,
+            timestamp,
+            at_offset,
+            kind,
+            generation,
+            members,
+            then: Then::Nothing,
+        });
     }
 
     /// Takes the end of a transaction.
@@ -90,21 +197,50 @@ impl CommitHistory {
             return;
         }
         for (at, commit) in pending {
-            let groups = self.groups.entry(producer_id).or_default();
+            let groups = self.producers.entry(producer_id).or_default();
             groups.entry(commit.group.clone()).or_insert((at, at)).1 = at;
-            self.commit(at, commit);
+            self.commit(at, Some(producer_id), commit);
         }
     }
 
-    /// The steps back, by group and in order.
+    /// The steps back in the order in which they were read.
     #[must_use]
     pub fn rewinds(&self) -> &[Rewind] {
         &self.rewinds
     }
 
+    /// How many steps back are not kept.
+    #[must_use]
+    pub const fn rewinds_omitted(&self) -> u64 {
+        self.rewinds_omitted
+    }
+
+    /// Where each group is in each partition.
+    pub fn positions(&self) -> impl Iterator<Item = (&PositionKey, &Position)> {
+        self.positions.iter()
+    }
+
+    /// The groups by name.
+    pub fn groups(&self) -> impl Iterator<Item = (&str, &Group)> {
+        self.groups.iter().map(|(name, group)| (name.as_str(), group))
+    }
+
+    /// Commits in transactions that have no end: they do not count yet.
+    #[must_use]
+    pub fn uncommitted(&self) -> u64 {
+        let held: usize = self.pending.values().map(Vec::len).sum();
+        u64::try_from(held).unwrap_or(u64::MAX)
+    }
+
+    /// Commits that were left out because one transaction held too many.
+    #[must_use]
+    pub const fn pending_omitted(&self) -> u64 {
+        self.pending_omitted
+    }
+
     /// The groups for which a producer committed in its transactions.
     pub fn groups_of(&self, producer_id: ProducerId) -> impl Iterator<Item = GroupCommits> {
-        self.groups.get(&producer_id).into_iter().flatten().map(|(group, &(first_offset, last_offset))| {
+        self.producers.get(&producer_id).into_iter().flatten().map(|(group, &(first_offset, last_offset))| {
             GroupCommits { group: group.clone(), first_offset, last_offset }
         })
     }
@@ -113,43 +249,115 @@ impl CommitHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::internal::consumer_offsets::CommittedOffset;
+    use crate::format::internal::consumer_offsets::{CommittedOffset, GroupProtocol};
     use crate::units::Timestamp;
 
-    fn commit(offset: i64) -> OffsetCommit {
-        OffsetCommit {
+    fn commit_of(offset: i64, topic_id: Option<[u8; 16]>) -> GroupChange {
+        GroupChange::Commit(OffsetCommit {
             group: "billing".to_owned(),
             topic: "orders".to_owned(),
             partition: 0,
-            committed: Some(CommittedOffset {
+            committed: (offset >= 0).then(|| CommittedOffset {
                 offset: Offset(offset),
                 leader_epoch: None,
                 metadata: String::new(),
                 commit_timestamp: Some(Timestamp(5)),
                 expire_timestamp: None,
+                topic_id,
             }),
+        })
+    }
+
+    /// Commits these positions one after the other; −1 deletes.
+    fn history(keep: Keep, offsets: &[i64]) -> CommitHistory {
+        let mut history = CommitHistory::new(keep);
+        for (at, &offset) in (0_i64..).zip(offsets) {
+            history.change(Offset(at), None, None, commit_of(offset, None));
         }
+        history
+    }
+
+    fn steps(history: &CommitHistory) -> Vec<(i64, i64, RewindKind, Then)> {
+        history.rewinds().iter().map(|step| (step.from.0, step.to.0, step.kind, step.then)).collect()
     }
 
     #[test]
-    fn a_position_that_steps_back_is_a_rewind() {
+    fn a_position_that_steps_back_is_a_rewind_and_what_comes_next_is_told() {
+        use RewindKind::SteppedBack;
+        assert_eq!(
+            steps(&history(Keep::Positions, &[16, 8, 12, 20])),
+            [(16, 8, SteppedBack, Then::WentThrough(Offset(12)))]
+        );
+        assert_eq!(
+            steps(&history(Keep::Positions, &[16, 8, 20])),
+            [(16, 8, SteppedBack, Then::Passed(Offset(20)))]
+        );
+        assert_eq!(steps(&history(Keep::Positions, &[16, 8, 8])), [(16, 8, SteppedBack, Then::Nothing)]);
+        assert!(history(Keep::Positions, &[8, 8, 16, 17]).rewinds().is_empty());
+    }
+
+    #[test]
+    fn a_position_that_was_deleted_and_begins_below_is_a_step_back_of_its_own_kind() {
+        let told = history(Keep::Positions, &[16, -1, -1, 4, 6]);
+        assert_eq!(steps(&told), [(16, 4, RewindKind::AfterDeletion, Then::WentThrough(Offset(6)))]);
+        assert!(history(Keep::Positions, &[16, -1, 16]).rewinds().is_empty());
+    }
+
+    #[test]
+    fn a_topic_that_was_made_anew_is_not_read_again() {
         let mut history = CommitHistory::default();
-        history.commit(Offset(1), commit(16));
-        history.commit(Offset(2), commit(8));
-        history.commit(Offset(3), commit(12));
-        assert_eq!(history.rewinds().len(), 1);
-        assert_eq!((history.rewinds()[0].from, history.rewinds()[0].to), (Offset(16), Offset(8)));
+        history.change(Offset(1), None, None, commit_of(16, Some([1; 16])));
+        history.change(Offset(2), None, None, commit_of(4, Some([2; 16])));
+        assert!(history.rewinds().is_empty());
+        history.change(Offset(3), None, None, commit_of(2, Some([2; 16])));
+        assert_eq!(steps(&history).len(), 1);
+    }
+
+    #[test]
+    fn the_newest_commits_are_kept_and_all_are_counted() {
+        let told = history(Keep::Newest(2), &[1, 2, 3, -1]);
+        let (_, position) = told.positions().next().unwrap();
+        let kept: Vec<_> = position.commits.iter().map(|commit| commit.offset.map(|o| o.0)).collect();
+        assert_eq!((kept, position.count), (vec![Some(3), None], 4));
+        assert_eq!((position.last, position.highest, position.first), (None, Offset(3), Offset(1)));
+    }
+
+    #[test]
+    fn a_step_back_knows_generation_and_members() {
+        let mut history = CommitHistory::new(Keep::Newest(9));
+        let generation = |number, protocol, members| GroupChange::Generation {
+            group: "billing".to_owned(),
+            generation: Some(GroupGeneration { number, protocol, members }),
+        };
+        history.change(Offset(0), Some(1), None, generation(3, GroupProtocol::Classic, Some(2)));
+        history.change(Offset(1), None, None, commit_of(16, None));
+        history.change(Offset(2), Some(2), None, generation(4, GroupProtocol::Classic, Some(0)));
+        history.change(Offset(3), None, None, commit_of(8, None));
+        assert_eq!((history.rewinds()[0].generation, history.rewinds()[0].members), (Some(4), Some(0)));
+        let member =
+            |presence| GroupChange::Member { group: "billing".to_owned(), member: "m1".to_owned(), presence };
+        history.change(Offset(4), Some(3), None, generation(5, GroupProtocol::Consumer, None));
+        history.change(Offset(5), None, None, member(Presence::Joined));
+        history.change(Offset(6), None, None, commit_of(7, None));
+        history.change(Offset(7), None, None, member(Presence::Left));
+        history.change(Offset(8), None, None, commit_of(6, None));
+        let members: Vec<_> = history.rewinds().iter().map(|rewind| rewind.members).collect();
+        assert_eq!(members, [Some(0), Some(1), Some(0)]);
+        let (_, group) = history.groups().next().unwrap();
+        assert_eq!(group.generations.iter().map(|g| g.generation.number).collect::<Vec<_>>(), [3, 4, 5]);
     }
 
     #[test]
     fn commits_of_an_aborted_transaction_do_not_count() {
         let mut history = CommitHistory::default();
-        history.commit(Offset(1), commit(8));
-        history.commit_in_transaction(ProducerId(1), Offset(2), commit(16));
+        let transaction = Some(ProducerId(1));
+        history.change(Offset(1), None, None, commit_of(8, None));
+        history.change(Offset(2), None, transaction, commit_of(16, None));
         history.end_transaction(ProducerId(1), Outcome::Abort);
-        history.commit(Offset(4), commit(10));
+        history.change(Offset(4), None, None, commit_of(10, None));
         assert!(history.rewinds().is_empty());
-        history.commit_in_transaction(ProducerId(1), Offset(5), commit(12));
+        history.change(Offset(5), None, transaction, commit_of(12, None));
+        assert_eq!(history.uncommitted(), 1);
         history.end_transaction(ProducerId(1), Outcome::Commit);
         let groups: Vec<_> =
             history.groups_of(ProducerId(1)).map(|commits| (commits.group, commits.first_offset)).collect();

@@ -22,7 +22,10 @@ pub mod sessions;
 mod snapshots;
 mod transactions;
 
-pub use commits::{CommitHistory, GroupCommits, Rewind};
+pub use commits::{
+    Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Position, PositionKey, Rewind,
+    RewindKind, Then,
+};
 pub use landmarks::{Closing, Landmarks};
 pub use ledger::Ledger;
 pub use order::{MovedBlock, Order};

@@ -8,6 +8,7 @@ mod code;
 mod copy;
 mod event;
 mod evidence;
+mod positions;
 mod word;
 
 pub use code::{Code, Severity};
@@ -17,6 +18,7 @@ pub use evidence::{
     DivergentRange, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference, Stretch,
     Transaction,
 };
+pub use positions::{ConsumedBy, RewindReport, StepKind};
 pub use word::Word;
 pub(crate) use word::open_words;
 
@@ -103,6 +105,16 @@ pub struct Finding {
     /// Stretches in which replicas differ (`replica-divergence`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<DivergentRange>,
+    /// Where positions of consumer groups went back (`consumer-rewind`, `pipeline-replay`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewinds: Vec<RewindReport>,
+    /// How many of them are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rewinds_omitted: u64,
+    /// The groups that read a partition with surplus copies, and how many of these they have behind
+    /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consumed_by: Vec<ConsumedBy>,
 }
 
 impl Finding {
@@ -137,6 +149,9 @@ impl Finding {
             records_omitted: 0,
             partitioner: None,
             ranges: Vec::new(),
+            rewinds: Vec::new(),
+            rewinds_omitted: 0,
+            consumed_by: Vec::new(),
         }
     }
 }

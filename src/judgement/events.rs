@@ -8,9 +8,9 @@
 
 use super::Partition;
 use super::draft::{count, offsets};
-use crate::facts::{HoleKind, PartitionContext, PartitionFacts, SequenceStep, Sessions, StepKind};
+use crate::facts::{HoleKind, PartitionContext, PartitionFacts, Rewind, SequenceStep, Sessions, StepKind};
 use crate::finding::{Event, EventKind, Finding, Outcome, ProtectionMode};
-use crate::relations::RewindNote;
+
 use crate::units::{Offset, ProducerEpoch, Sequence};
 
 /// All events of these partitions; `sessions` were built from them, in this order. `beside` are
@@ -19,7 +19,7 @@ use crate::units::{Offset, ProducerEpoch, Sequence};
 pub fn events(
     partitions: &[Partition<'_>],
     sessions: &Sessions,
-    rewinds: &[RewindNote],
+    rewinds: &[Rewind],
     findings: &[Finding],
     beside: Vec<Event>,
 ) -> Vec<Event> {

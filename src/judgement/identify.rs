@@ -56,6 +56,9 @@ fn anchor(finding: &Finding) -> String {
     if let Some(snapshot) = finding.snapshots.first() {
         return format!("{code} {} {:?}", snapshot.file, snapshot.producer_id);
     }
+    if let Some(rewind) = finding.rewinds.first() {
+        return format!("{code} {} {} {}", rewind.group, rewind.partition, rewind.at_offset);
+    }
     let partitions: Vec<i32> = finding.partitions.iter().map(|p| p.partition).collect();
     format!("{code} {partitions:?} {}", finding.title)
 }

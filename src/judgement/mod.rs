@@ -20,6 +20,7 @@ mod order;
 mod protection;
 pub mod replicas;
 pub mod reuse;
+pub mod rewinds;
 mod sequences;
 mod snapshots;
 mod transactions;

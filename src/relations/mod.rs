@@ -15,7 +15,7 @@ pub use candidate::Candidate;
 pub use copied::{CopiedStretch, CopyMark, group_copied};
 pub use level::level;
 
-use crate::facts::GroupCommits;
+use crate::facts::{GroupCommits, Rewind};
 use crate::finding::{BusinessKey, Level, Visibility};
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,10 @@ pub struct Relations {
     /// The producer sessions, by the index that copies use.
     pub sessions: Vec<SessionNote>,
     /// Where positions of consumer groups stepped back.
-    pub rewinds: Vec<RewindNote>,
+    pub rewinds: Vec<Rewind>,
+    /// How far consumer groups came.
+    #[serde(default)]
+    pub positions: Vec<PositionNote>,
     /// Stretches that stand in two logs which are no replicas.
     pub copied: Vec<CopiedStretch>,
     /// Equal contents under one identity, in the order of their first surplus copies; those of copied
@@ -43,23 +46,17 @@ pub struct Relations {
     pub groups: Vec<KeyGroup>,
 }
 
-/// A consumer group read a stretch again.
+/// How far a consumer group came in one partition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RewindNote {
+pub struct PositionNote {
     /// The group.
     pub group: String,
     /// The topic that it reads.
     pub topic: String,
     /// The partition.
     pub partition: i32,
-    /// The position before.
-    pub from: Offset,
-    /// The position after.
-    pub to: Offset,
-    /// When, by the coordinator's clock.
-    pub timestamp: Option<i64>,
-    /// The commit's own offset in the partition of `__consumer_offsets` that has the group.
-    pub at_offset: Offset,
+    /// The largest position that it committed.
+    pub highest: Offset,
 }
 
 /// A topic and how its events are identified.

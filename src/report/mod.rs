@@ -10,6 +10,7 @@ pub mod json;
 pub mod layout;
 pub mod list;
 pub mod model;
+pub mod offsets;
 pub mod schema;
 pub mod sink;
 pub mod table;

@@ -108,7 +108,7 @@ pub fn an_internal_record_is_read(bytes: &[u8]) {
                 value.write_json(&mut json);
             }
         }
-        _ = consumer_offsets::read_commit(Some(key), value);
+        _ = consumer_offsets::read_change(Some(key), value);
         _ = transaction_state::TransactionalIds::default().fold(Offset(0), Some(key), value);
         if let Ok(record) = cluster_metadata::read(value) {
             record.data.write_json(&mut json);

@@ -201,6 +201,58 @@ fn open(member: &mut Value<'_>, name: &str, message: &Message) {
     }
 }
 
+/// What one record says of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupChange {
+    /// A position was committed, or deleted.
+    Commit(OffsetCommit),
+    /// The group came to a generation; `None` when the group was removed.
+    Generation {
+        /// The group.
+        group: String,
+        /// What it came to.
+        generation: Option<GroupGeneration>,
+    },
+    /// A member of the new protocol joined, or left.
+    Member {
+        /// The group.
+        group: String,
+        /// Its id.
+        member: String,
+        /// Whether it is in the group from here on.
+        presence: Presence,
+    },
+}
+
+/// Whether a member is in its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It is.
+    Joined,
+    /// It is no more.
+    Left,
+}
+
+/// A generation of a classic group, or an epoch of a group of the new protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupGeneration {
+    /// Its number.
+    pub number: i32,
+    /// How the group is coordinated.
+    pub protocol: GroupProtocol,
+    /// How many members it has; groups of the new protocol list theirs in records of their own.
+    pub members: Option<u32>,
+}
+
+/// How a group is coordinated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupProtocol {
+    /// Members rebalance among themselves.
+    Classic,
+    /// KIP-848: the broker assigns.
+    Consumer,
+}
+
 /// A committed position, or its deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffsetCommit {
@@ -227,30 +279,60 @@ pub struct CommittedOffset {
     pub commit_timestamp: Option<Timestamp>,
     /// Until when it is kept, where the client said so (version 1).
     pub expire_timestamp: Option<Timestamp>,
+    /// The id of the topic, from version 4 on where the coordinator knew it.
+    pub topic_id: Option<[u8; 16]>,
 }
 
-/// Reads one record as a commit; `None` when it is about something else.
+/// Reads one record as what it says of positions, generations and members; `None` when it is about
+/// something else.
 ///
 /// # Errors
 /// [`InternalError`] when the type is unknown or the bytes do not hold it.
-pub fn read_commit(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Option<OffsetCommit>, InternalError> {
+pub fn read_change(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Option<GroupChange>, InternalError> {
     let record = coordinator::read(TYPES, key, value)?;
-    if record.record_type > 1 {
-        return Ok(None);
-    }
-    let committed = record.value.map(|(_, value)| CommittedOffset {
+    let text = |name: &str| record.key.text(name).unwrap_or_default();
+    let value = record.value.as_ref().map(|(_, value)| value);
+    Ok(match record.record_type {
+        0 | 1 => Some(GroupChange::Commit(OffsetCommit {
+            group: text("group"),
+            topic: text("topic"),
+            partition: record.key.small("partition").unwrap_or(-1),
+            committed: value.map(committed),
+        })),
+        2 => Some(GroupChange::Generation {
+            group: text("group"),
+            generation: value.map(|value| GroupGeneration {
+                number: value.small("generation").unwrap_or(-1),
+                protocol: GroupProtocol::Classic,
+                members: u32::try_from(value.elements("members").len()).ok(),
+            }),
+        }),
+        3 => Some(GroupChange::Generation {
+            group: text("groupId"),
+            generation: value.map(|value| GroupGeneration {
+                number: value.small("epoch").unwrap_or(-1),
+                protocol: GroupProtocol::Consumer,
+                members: None,
+            }),
+        }),
+        5 => Some(GroupChange::Member {
+            group: text("groupId"),
+            member: text("memberId"),
+            presence: if value.is_some() { Presence::Joined } else { Presence::Left },
+        }),
+        _ => None,
+    })
+}
+
+fn committed(value: &Value<'_>) -> CommittedOffset {
+    CommittedOffset {
         offset: Offset(value.number("offset").unwrap_or(-1)),
         leader_epoch: value.small("leaderEpoch").filter(|&epoch| epoch >= 0).map(LeaderEpoch),
         metadata: value.text("metadata").unwrap_or_default(),
         commit_timestamp: value.number("commitTimestamp").and_then(Timestamp::from_disk),
         expire_timestamp: value.number("expireTimestamp").and_then(Timestamp::from_disk),
-    });
-    Ok(Some(OffsetCommit {
-        group: record.key.text("group").unwrap_or_default(),
-        topic: record.key.text("topic").unwrap_or_default(),
-        partition: record.key.small("partition").unwrap_or(-1),
-        committed,
-    }))
+        topic_id: value.uuid("topicId").filter(|id| *id != [0; 16]),
+    }
 }
 
 #[cfg(test)]
@@ -258,6 +340,13 @@ mod tests {
     use super::*;
 
     const KEY: &str = "000100016700017400000002";
+
+    fn commit(change: Option<GroupChange>) -> OffsetCommit {
+        match change {
+            Some(GroupChange::Commit(commit)) => commit,
+            other => panic!("no commit: {other:?}"),
+        }
+    }
 
     fn bytes(hex: &str) -> Vec<u8> {
         (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
@@ -271,7 +360,7 @@ mod tests {
             ("0003000000000000002a0000000500016d0000018bcfe56800", Some(LeaderEpoch(5))),
             ("0004000000000000002a00000005026d0000018bcfe5680000", Some(LeaderEpoch(5))),
         ] {
-            let commit = read_commit(Some(&bytes(KEY)), Some(&bytes(value))).unwrap().unwrap();
+            let commit = commit(read_change(Some(&bytes(KEY)), Some(&bytes(value))).unwrap());
             assert_eq!((commit.group.as_str(), commit.topic.as_str(), commit.partition), ("g", "t", 2));
             assert_eq!(
                 commit.committed,
@@ -281,6 +370,7 @@ mod tests {
                     metadata: "m".to_owned(),
                     commit_timestamp: Some(Timestamp(1_700_000_000_000)),
                     expire_timestamp: None,
+                    topic_id: None,
                 })
             );
         }
@@ -288,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_tombstone_deletes_the_position() {
-        let commit = read_commit(Some(&bytes(KEY)), None).unwrap().unwrap();
+        let commit = commit(read_change(Some(&bytes(KEY)), None).unwrap());
         assert_eq!(commit.committed, None);
     }
 
@@ -312,7 +402,51 @@ mod tests {
             json,
             r#"{"protocolType":"consumer","generation":1,"protocol":"range","leader":null,"currentStateTimestamp":1700000000000,"members":[{"memberId":"m1","groupInstanceId":null,"clientId":"c1","clientHost":"h1","rebalanceTimeout":1,"sessionTimeout":2,"subscription":{"topics":["t"],"userData":null},"assignment":"AAk="}]}"#
         );
-        assert_eq!(read_commit(Some(key), Some(&value)), Ok(None));
+        assert_eq!(
+            read_change(Some(key), Some(&value)),
+            Ok(Some(GroupChange::Generation {
+                group: "g".to_owned(),
+                generation: Some(GroupGeneration {
+                    number: 1,
+                    protocol: GroupProtocol::Classic,
+                    members: Some(1)
+                }),
+            }))
+        );
+    }
+
+    #[test]
+    fn a_version_4_commit_names_its_topic_by_id() {
+        let value = "0004000000000000002a00000005026d0000018bcfe56800010010000102030405060708090a0b0c0d0e0f";
+        let commit = commit(read_change(Some(&bytes(KEY)), Some(&bytes(value))).unwrap());
+        let id = commit.committed.unwrap().topic_id.unwrap();
+        assert_eq!((id[0], id[15]), (0, 15));
+    }
+
+    #[test]
+    fn epochs_and_members_of_the_new_protocol_are_read() {
+        let generation = read_change(Some(b"\x00\x03\x00\x01g"), Some(b"\x00\x00\x00\x00\x00\x07\x00"));
+        assert_eq!(
+            generation,
+            Ok(Some(GroupChange::Generation {
+                group: "g".to_owned(),
+                generation: Some(GroupGeneration {
+                    number: 7,
+                    protocol: GroupProtocol::Consumer,
+                    members: None
+                }),
+            }))
+        );
+        let left = read_change(Some(b"\x00\x05\x00\x01g\x00\x02m1"), None);
+        assert_eq!(
+            left,
+            Ok(Some(GroupChange::Member {
+                group: "g".to_owned(),
+                member: "m1".to_owned(),
+                presence: Presence::Left,
+            }))
+        );
+        assert_eq!(read_change(Some(b"\x00\x04\x00\x01g"), None), Ok(None));
     }
 
     #[test]

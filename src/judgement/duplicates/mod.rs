@@ -10,6 +10,7 @@
 mod aborted;
 mod choice;
 mod concurrent;
+mod consumed;
 mod dedup_lost;
 mod episode;
 mod epoch_bump;
@@ -57,7 +58,14 @@ struct Words {
 pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
     gather::gather(relations, mechanism)
         .iter()
-        .map(|episode| episode.finding(words(episode), examples))
+        .map(|episode| {
+            let mut finding = episode.finding(words(episode), examples);
+            finding.consumed_by = consumed::by(episode);
+            if episode.code == Code::PipelineReplay {
+                pipeline::link(&mut finding, episode, examples);
+            }
+            finding
+        })
         .collect()
 }
 

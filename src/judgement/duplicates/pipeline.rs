@@ -7,12 +7,14 @@
 //! Innocent twins: an application that writes to both topics by itself (then its producer id stands
 //! in both), and a mirror of a topic that holds the event as often itself.
 
-use super::episode::Episode;
+use super::episode::{Episode, count};
 use super::pair::Pair;
 use super::phrase::{delay, pairs_of, records};
-use super::{Words, cause, dropped, kept, lines};
-use crate::finding::{Confidence, Level};
-use crate::relations::{RewindNote, SessionNote};
+use super::{Examples, Words, cause, dropped, kept, lines};
+use crate::facts::{Rewind, RewindKind};
+use crate::finding::{Confidence, Finding, Level};
+use crate::judgement::rewinds;
+use crate::relations::{SessionNote, StoredCopy, TimeSource};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     has_source(pair) || rewind(pair).is_some()
@@ -28,18 +30,52 @@ fn has_source(pair: &Pair<'_>) -> bool {
 /// The step back of a group for which the later writer began to commit behind it, and the earlier
 /// one before it. Commits are ordered by their offsets, not by times: a pipeline keeps the times of
 /// its input.
-fn rewind<'r>(pair: &Pair<'r>) -> Option<&'r RewindNote> {
+fn rewind<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
     if pair.same_session() {
         return None;
     }
-    let commits = |session: &'r SessionNote, rewind: &RewindNote| {
+    let commits = |session: &'r SessionNote, rewind: &Rewind| {
         session.groups.iter().find(|commits| commits.group == rewind.group)
     };
     let (earlier, later) = (pair.earlier_session()?, pair.later_session()?);
     pair.relations.rewinds.iter().find(|rewind| {
-        commits(later, rewind).is_some_and(|commits| commits.first_offset > rewind.at_offset)
+        rewind.kind == RewindKind::SteppedBack
+            && commits(later, rewind).is_some_and(|commits| commits.first_offset > rewind.at_offset)
             && commits(earlier, rewind).is_some_and(|commits| commits.first_offset < rewind.at_offset)
     })
+}
+
+/// The step back of a group over the record from which a copy was made, where its place shows it. By
+/// the times it came between the two copies, where the broker stamped them; else only the place tells.
+fn source_rewind<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
+    let source = pair.group.source.as_ref().filter(|_| has_source(pair))?;
+    let note = pair.partition(source)?;
+    let topic = pair.relations.topics.get(usize::try_from(note.topic).ok()?)?;
+    let stamped =
+        |copy: &StoredCopy| (copy.timestamp_type == TimeSource::LogAppendTime).then_some(copy.timestamp?);
+    pair.relations.rewinds.iter().find(|rewind| {
+        let between = stamped(pair.earlier)
+            .is_none_or(|earlier| rewind.timestamp.is_none_or(|at| earlier <= at))
+            && stamped(pair.later).is_none_or(|later| rewind.timestamp.is_none_or(|at| at <= later));
+        rewind.kind == RewindKind::SteppedBack
+            && (&rewind.topic, rewind.partition) == (&topic.name, note.partition)
+            && (rewind.to..rewind.from).contains(&source.offset)
+            && between
+    })
+}
+
+/// Adds the steps back that the finding rests on.
+pub(super) fn link(finding: &mut Finding, episode: &Episode<'_>, examples: Examples) {
+    let mut steps: Vec<&Rewind> =
+        episode.pairs().flat_map(|pair| [rewind(&pair), source_rewind(&pair)]).flatten().collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let most = match examples {
+        Examples::AtMost(most) => most,
+        Examples::All => usize::MAX,
+    };
+    finding.rewinds_omitted = count(steps.len().saturating_sub(most));
+    finding.rewinds = steps.into_iter().take(most).map(rewinds::reported).collect();
 }
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
@@ -62,6 +98,13 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     if let Some(step) = step {
         facts.push(format!(
             "between the copies group {} stepped back on {}-{} from {} to {}; the later producer commits for it",
+            step.group, step.topic, step.partition, step.from, step.to
+        ));
+    }
+    let over_source = episode.count(|pair| source_rewind(pair).is_some());
+    if let Some(step) = episode.pairs().find_map(|pair| source_rewind(&pair)) {
+        facts.push(format!(
+            "group {} stepped back on {}-{} from {} to {}: {over_source} of the source records lie in that stretch",
             step.group, step.topic, step.partition, step.from, step.to
         ));
     }
@@ -91,7 +134,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         confidence: if may_fan_out { Confidence::Possible } else { Confidence::Likely },
         title: format!("{copies} of {} were written again by a pipeline", episode.topic_name()),
         cause: Some(cause(
-            if step.is_some() {
+            if step.is_some() || over_source > 0 {
                 "the group's position was set back, and the input was processed again"
             } else {
                 "a mirror, connector or stream restarted from an older position than it had written"

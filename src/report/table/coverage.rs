@@ -3,7 +3,7 @@
 use super::backdrop::label;
 use super::{escaped, named};
 use crate::report::layout::Page;
-use crate::report::model::{DamageReport, Report};
+use crate::report::model::{Coverage, DamageReport, Report};
 use crate::report::verdict::amount;
 use crate::report::wording::{counted, number};
 
@@ -12,14 +12,34 @@ const DAMAGE: usize = 10;
 /// Notes that are shown.
 const NOTES: usize = 10;
 
+/// How much of what was given was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// All of it, expected damage aside.
+    Whole,
+    /// The coverage says what is missing.
+    Partial,
+    /// The run was stopped.
+    Interrupted,
+}
+
 pub(super) fn show(page: &mut Page, report: &Report) {
-    let coverage = &report.coverage;
-    let how_much = if report.verdict.interrupted {
-        "interrupted, not everything was read"
+    let reading = if report.verdict.interrupted {
+        Reading::Interrupted
     } else if report.verdict.complete {
-        "everything was read"
+        Reading::Whole
     } else {
-        "not everything could be read"
+        Reading::Partial
+    };
+    write(page, &report.coverage, reading);
+}
+
+/// The coverage of any answer.
+pub(super) fn write(page: &mut Page, coverage: &Coverage, reading: Reading) {
+    let how_much = match reading {
+        Reading::Interrupted => "interrupted, not everything was read",
+        Reading::Whole => "everything was read",
+        Reading::Partial => "not everything could be read",
     };
     page.hanging(0, &label("Coverage"), &format!("{}: {how_much}", amount(coverage)));
     let mut counts = Vec::new();

@@ -9,7 +9,11 @@ mod backdrop;
 mod copies;
 mod coverage;
 mod finding;
+mod offsets;
 mod singles;
+
+pub use coverage::Reading;
+pub use offsets::write as write_offsets;
 
 use super::escape::Terminal;
 use super::layout::{Page, Width};

@@ -10,6 +10,8 @@ use crate::report::wording::{counted, listed, number, span};
 
 /// Examples of each kind that are shown.
 const EXAMPLES: usize = 3;
+/// Consumer groups that are named.
+const GROUPS: usize = 5;
 
 pub(super) fn show(page: &mut Page, finding: &Finding) {
     examples(page, &finding.gaps, finding.gaps_omitted, gap);
@@ -21,6 +23,7 @@ pub(super) fn show(page: &mut Page, finding: &Finding) {
     }
     examples(page, &finding.records, finding.records_omitted, misrouted);
     examples(page, &finding.ranges, 0, range);
+    consumed(page, finding);
 }
 
 fn examples<T>(page: &mut Page, all: &[T], omitted: u64, say: impl Fn(&T) -> String) {
@@ -30,6 +33,30 @@ fn examples<T>(page: &mut Page, all: &[T], omitted: u64, say: impl Fn(&T) -> Str
     let rest = (all.len().saturating_sub(EXAMPLES) as u64).saturating_add(omitted);
     if rest > 0 {
         page.paragraph(2, &format!("… and {} more", number(rest)));
+    }
+}
+
+/// Which groups have the copies behind them.
+fn consumed(page: &mut Page, finding: &Finding) {
+    let said: Vec<_> = finding
+        .consumed_by
+        .iter()
+        .take(GROUPS)
+        .map(|by| match (by.all, by.copies) {
+            (true, _) => format!("{} is behind all surplus copies", named(&by.group)),
+            (false, 0) => format!("{} has reached none of them", named(&by.group)),
+            (false, copies) => {
+                let all = number(finding.counts.surplus_records);
+                format!("{} is behind {} of {all}", named(&by.group), number(copies))
+            }
+        })
+        .collect();
+    let more = match finding.consumed_by.len().saturating_sub(GROUPS) {
+        0 => String::new(),
+        more => format!("; {more} groups more"),
+    };
+    if !said.is_empty() {
+        page.item(2, &format!("Consumer groups: {}{more}.", said.join("; ")));
     }
 }
 

@@ -1,0 +1,166 @@
+//! What is kept of commits: steps back, positions, generations.
+
+use crate::format::internal::consumer_offsets::{GroupGeneration, GroupProtocol};
+use crate::units::{LeaderEpoch, Offset, ProducerId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, VecDeque};
+
+/// A group's position stepped back: what lies between was read again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Rewind {
+    /// The group.
+    pub group: String,
+    /// The topic that it reads.
+    pub topic: String,
+    /// The partition.
+    pub partition: i32,
+    /// The position before.
+    pub from: Offset,
+    /// The position after.
+    pub to: Offset,
+    /// When, by the coordinator's clock.
+    pub timestamp: Option<i64>,
+    /// The commit's own offset in the partition of `__consumer_offsets` that has the group.
+    pub at_offset: Offset,
+    /// How it came.
+    #[serde(default)]
+    pub kind: RewindKind,
+    /// The generation of the group at that time, where it is known.
+    #[serde(default)]
+    pub generation: Option<i32>,
+    /// How many members the group had then, where it is known. A position that moves while there are
+    /// none was set from outside.
+    #[serde(default)]
+    pub members: Option<u32>,
+    /// What the group did next.
+    #[serde(default)]
+    pub then: Then,
+}
+
+/// How a position came to be lower than it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum RewindKind {
+    /// A lower one was committed.
+    #[default]
+    SteppedBack,
+    /// It had been deleted, and began again below.
+    AfterDeletion,
+}
+
+/// What a group committed after a step back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Then {
+    /// Nothing that lies behind the position after.
+    #[default]
+    Nothing,
+    /// A position between the two: it went through the stretch again.
+    WentThrough(Offset),
+    /// A position at or behind the one before, at once.
+    Passed(Offset),
+}
+
+/// Commits of one producer for one group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupCommits {
+    /// The group.
+    pub group: String,
+    /// The offset of the first commit in the partition of `__consumer_offsets` that has the group.
+    pub first_offset: Offset,
+    /// The offset of the last one.
+    pub last_offset: Offset,
+}
+
+/// How many commits of each position are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// None: positions and steps back alone.
+    #[default]
+    Positions,
+    /// The newest so many, and the generations of the groups.
+    Newest(usize),
+}
+
+/// A position that was committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// The next record that the group reads; `None` where the position was deleted.
+    pub offset: Option<Offset>,
+    /// When, by the coordinator's clock.
+    pub timestamp: Option<i64>,
+    /// The record's own offset.
+    pub at_offset: Offset,
+    /// The leader epoch of the last record that the group read.
+    pub leader_epoch: Option<LeaderEpoch>,
+    /// The generation of the group, where it is known.
+    pub generation: Option<i32>,
+    /// The producer whose transaction committed it.
+    pub producer_id: Option<ProducerId>,
+}
+
+/// Where a group is in one partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The first position in the files.
+    pub first: Offset,
+    /// The largest one: the group had been given everything from the first position to there.
+    pub highest: Offset,
+    /// The last one; `None` when it was deleted.
+    pub last: Option<Offset>,
+    /// The newest commits in order, as many as were to be kept.
+    pub commits: VecDeque<Commit>,
+    /// How many commits there were.
+    pub count: u64,
+    /// The last one before a deletion.
+    pub(super) before_deletion: Option<Offset>,
+    pub(super) topic_id: Option<[u8; 16]>,
+    /// The step back that is not yet passed, by its index.
+    pub(super) open: Option<usize>,
+}
+
+/// A generation of a group, with what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GenerationStart {
+    /// The generation.
+    pub generation: GroupGeneration,
+    /// When the coordinator wrote it.
+    pub timestamp: Option<i64>,
+    /// The record's own offset.
+    pub at_offset: Offset,
+}
+
+/// What is known of one group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    pub(super) current: Option<GroupGeneration>,
+    /// Members of the new protocol.
+    pub(super) members: BTreeSet<String>,
+    /// The generations in order, where they were to be kept.
+    pub generations: Vec<GenerationStart>,
+    /// How many more there were.
+    pub generations_omitted: u64,
+}
+
+impl Group {
+    pub(super) fn generation(&self) -> Option<i32> {
+        self.current.map(|generation| generation.number)
+    }
+
+    pub(super) fn member_count(&self) -> Option<u32> {
+        match self.current?.protocol {
+            GroupProtocol::Classic => self.current?.members,
+            GroupProtocol::Consumer => u32::try_from(self.members.len()).ok(),
+        }
+    }
+}
+
+impl Position {
+    pub(super) fn keep(&mut self, commit: Commit, keep: Keep) {
+        self.count += 1;
+        if let Keep::Newest(most) = keep {
+            self.commits.push_back(commit);
+            if self.commits.len() > most {
+                self.commits.pop_front();
+            }
+        }
+    }
+}

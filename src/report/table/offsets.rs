@@ -1,0 +1,179 @@
+//! `offsets` for a terminal: each group with its positions, the commits around a step back, and what
+//! is stored twice with the groups that have the copies behind them.
+
+use super::{coverage, finding, named};
+use crate::finding::{RewindReport, StepKind};
+use crate::report::answer::Answer;
+use crate::report::layout::{Page, Width};
+use crate::report::offsets::{CommitReport, GroupGenerations, GroupPosition, Offsets};
+use crate::report::wording::{counted, day, number, span, time};
+use std::io::{self, Write};
+
+/// Partitions of a group that are shown.
+const PARTITIONS: usize = 20;
+/// Steps back of a position that are shown.
+const STEPS: usize = 5;
+/// Commits of a position that are shown.
+const COMMITS: usize = 10;
+/// Generations of a group that are shown, the newest.
+const GENERATIONS: usize = 5;
+/// Findings that are shown.
+const FINDINGS: usize = 20;
+
+/// Writes the answer.
+pub fn write(
+    answer: &Answer<Offsets>,
+    complete: coverage::Reading,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page::new(width);
+    let offsets = &answer.body;
+    page.paragraph(0, &headline(offsets));
+    for of_group in offsets.groups.chunk_by(|a, b| a.group == b.group) {
+        page.blank();
+        group(&mut page, of_group, &offsets.generations);
+    }
+    for found in offsets.findings.iter().take(FINDINGS) {
+        page.blank();
+        finding::show(&mut page, found);
+    }
+    let more = offsets.findings.len().saturating_sub(FINDINGS) as u64;
+    if more > 0 {
+        page.blank();
+        page.paragraph(0, &format!("… and {} more in the JSON", counted(more, "finding")));
+    }
+    page.blank();
+    if offsets.uncommitted > 0 {
+        page.paragraph(
+            0,
+            &format!(
+                "{} in transactions without an end: not counted.",
+                counted(offsets.uncommitted, "position")
+            ),
+        );
+    }
+    coverage::write(&mut page, &answer.coverage, complete);
+    page.write(out)
+}
+
+fn headline(offsets: &Offsets) -> String {
+    let groups = offsets.groups.chunk_by(|a, b| a.group == b.group).count() as u64;
+    let steps: u64 = offsets.groups.iter().map(|one| one.rewinds.len() as u64).sum();
+    let positions = counted(offsets.groups.len() as u64, "position");
+    let back = match steps.saturating_add(offsets.rewinds_omitted) {
+        0 => "none went back".to_owned(),
+        1 => "one of them went back once".to_owned(),
+        steps => format!("they went back {} times", number(steps)),
+    };
+    format!("{} with {positions}: {back}.", counted(groups, "consumer group"))
+}
+
+fn group(page: &mut Page, positions: &[GroupPosition], generations: &[GroupGenerations]) {
+    let Some(first) = positions.first() else { return };
+    page.paragraph(0, &format!("Group {}", named(&first.group)));
+    if let Some(told) = generations.iter().find(|told| told.group == first.group) {
+        generations_of(page, told);
+    }
+    for position in positions.iter().take(PARTITIONS) {
+        position_of(page, position);
+    }
+    let more = positions.len().saturating_sub(PARTITIONS) as u64;
+    if more > 0 {
+        page.paragraph(2, &format!("… and {} more in the JSON", counted(more, "partition")));
+    }
+}
+
+fn generations_of(page: &mut Page, told: &GroupGenerations) {
+    let skipped = told.generations.len().saturating_sub(GENERATIONS);
+    let said: Vec<_> = told
+        .generations
+        .iter()
+        .skip(skipped)
+        .map(|one| {
+            let members = one
+                .members
+                .map_or_else(String::new, |members| format!(", {}", counted(u64::from(members), "member")));
+            format!("{} at {}{members}", one.generation, time(one.timestamp, None))
+        })
+        .collect();
+    if said.is_empty() {
+        return;
+    }
+    let protocol = told.generations.last().map_or("", |one| one.protocol.as_str());
+    let earlier = if skipped > 0 { format!("{skipped} earlier ones; ") } else { String::new() };
+    page.item(2, &format!("generations ({}): {earlier}{}", named(protocol), said.join("; ")));
+}
+
+fn position_of(page: &mut Page, position: &GroupPosition) {
+    let now = position.position.map_or_else(|| "deleted".to_owned(), |offset| offset.to_string());
+    let all = (position.commits.len() as u64).saturating_add(position.commits_omitted);
+    let times = span(
+        position.commits.first().and_then(|commit| commit.timestamp),
+        position.commits.last().and_then(|commit| commit.timestamp),
+    );
+    let times = if times.is_empty() { times } else { format!(", {times} UTC") };
+    page.item(
+        2,
+        &format!(
+            "{}-{}  position {now}, committed from {} to {} in {}{times}",
+            named(&position.topic),
+            position.partition,
+            position.lowest,
+            position.highest,
+            counted(all, "commit"),
+        ),
+    );
+    for step in position.rewinds.iter().take(STEPS) {
+        page.item(4, &step_back(step));
+    }
+    let more = position.rewinds.len().saturating_sub(STEPS) as u64;
+    if more > 0 {
+        page.paragraph(4, &format!("… and {} more steps back in the JSON", number(more)));
+    }
+    commits(page, position);
+}
+
+/// `went back from 16 to 8 at …: offsets 8–15 again`
+fn step_back(step: &RewindReport) -> String {
+    let how = match step.kind {
+        StepKind::SteppedBack => "went back",
+        StepKind::AfterDeletion => "was deleted and began again",
+        StepKind::Other(_) => "came",
+    };
+    let members = match step.members {
+        Some(0) => ", the group had no members",
+        Some(_) => ", the group had members",
+        None => "",
+    };
+    let then = step.then.map_or_else(String::new, |then| format!("; then {then}"));
+    let last = step.from.saturating_sub(1);
+    format!(
+        "{how} from {} to {} at {}{members}: offsets {}–{last} were to be read again{then}",
+        step.from,
+        step.to,
+        time(step.timestamp, None),
+        step.to,
+    )
+}
+
+fn commits(page: &mut Page, position: &GroupPosition) {
+    let skipped = position.commits.len().saturating_sub(COMMITS);
+    let shown = position.commits.iter().skip(skipped);
+    let left_out = (skipped as u64).saturating_add(position.commits_omitted);
+    let known = position.commits.get(skipped).and_then(|commit| day(commit.timestamp?));
+    if left_out > 0 {
+        page.paragraph(4, &format!("… {} before these", counted(left_out, "commit")));
+    }
+    let lines: Vec<_> = shown.map(|commit| line(commit, known.as_deref())).collect();
+    page.lines(4, lines.iter().map(String::as_str));
+}
+
+fn line(commit: &CommitReport, known_day: Option<&str>) -> String {
+    let offset = commit.offset.map_or_else(|| "deleted".to_owned(), |offset| offset.to_string());
+    let generation =
+        commit.generation.map_or_else(String::new, |generation| format!("  generation {generation}"));
+    let producer = commit.producer_id.map_or_else(String::new, |id| format!("  transaction of PID {id}"));
+    let when = time(commit.timestamp, known_day);
+    format!("{when:<12}  {offset:>10}  @{}{generation}{producer}", commit.at_offset)
+}

@@ -1,0 +1,183 @@
+//! `offsets`: positions of consumer groups, and what they say of the copies in the same files.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write or read its files has failed")]
+
+use dedup_audit::testkit::{SegmentBuilder, batch};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn offsets(paths: &[PathBuf], more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dedup-audit")).arg("offsets").args(paths).args(more).output().unwrap()
+}
+
+fn told(paths: &[PathBuf], more: &[&str]) -> Value {
+    let output = offsets(paths, &[more, &["--format", "json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn broker_set() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1/offsets-topic")
+}
+
+#[test]
+fn the_history_that_the_broker_wrote_is_told_commit_by_commit() {
+    let set = broker_set();
+    let label: Value = serde_json::from_slice(&fs::read(set.join("truth.json")).unwrap()).unwrap();
+    let label = &label["committedOffsets"];
+    let answer = told(&[set.join("data")], &["--commits", "0", "--key", "json:/invoiceFor"]);
+    let groups = answer["groups"].as_array().unwrap();
+    let billing = groups.iter().find(|group| group["group"] == label["group"]).unwrap();
+    let commits: Vec<Value> = billing["commits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|commit| json!({"atOffset": commit["atOffset"], "committed": commit["offset"]}))
+        .collect();
+    assert_eq!(Value::from(commits), label["history"]);
+    let step = &billing["rewinds"][0];
+    assert_eq!((&step["from"], &step["to"], &step["members"]), (&json!(16), &json!(8), &json!(0)));
+    assert_eq!(step["then"], 12, "the position went through the stretch again");
+    // Generations 1 to 4 with a member and without one in turn.
+    let members: Vec<_> = answer["generations"][0]["generations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|g| g["members"].clone())
+        .collect();
+    assert_eq!(members, [json!(0), json!(1), json!(0), json!(1), json!(0)]);
+
+    let findings = answer["findings"].as_array().unwrap();
+    let replay = findings.iter().find(|finding| finding["code"] == "pipeline-replay").unwrap();
+    assert_eq!(replay["rewinds"][0]["atOffset"], step["atOffset"], "the replay is linked to the step back");
+    let rewind = findings.iter().find(|finding| finding["code"] == "consumer-rewind").unwrap();
+    assert_eq!((&rewind["severity"], &rewind["confidence"]), (&json!("info"), &json!("certain")));
+}
+
+#[test]
+fn one_group_can_be_asked_for_and_old_commits_are_counted() {
+    let answer = told(&[broker_set().join("data")], &["--group", "dashboard", "--commits", "1"]);
+    let groups = answer["groups"].as_array().unwrap();
+    assert_eq!((groups.len(), &groups[0]["commitsOmitted"]), (1, &json!(2)));
+    assert!(answer["findings"].as_array().unwrap().iter().all(|f| f["code"] != "consumer-rewind"));
+}
+
+#[test]
+fn without_the_topic_the_command_says_where_it_is() {
+    let output = offsets(&[broker_set().join("data/orders-0")], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no partition of __consumer_offsets"));
+}
+
+/// A log directory that a test writes.
+struct Tree(tempfile::TempDir);
+
+impl Tree {
+    fn new(orders: SegmentBuilder, commits: SegmentBuilder) -> Self {
+        let tree = Self(tempfile::tempdir().unwrap());
+        for (partition, log) in [("orders-0", orders), ("__consumer_offsets-7", commits)] {
+            let at = tree.0.path().join(partition);
+            fs::create_dir(&at).unwrap();
+            fs::write(at.join("00000000000000000000.log"), log.bytes()).unwrap();
+        }
+        tree
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().to_owned()
+    }
+}
+
+fn key(group: &str) -> Vec<u8> {
+    let mut key = vec![0, 1];
+    for text in [group, "orders"] {
+        key.extend(u16::try_from(text.len()).unwrap().to_be_bytes());
+        key.extend(text.as_bytes());
+    }
+    key.extend(0_i32.to_be_bytes());
+    key
+}
+
+/// A commit in one of the versions of its value.
+fn value(version: i16, offset: i64) -> Vec<u8> {
+    let mut value = version.to_be_bytes().to_vec();
+    value.extend(offset.to_be_bytes());
+    if version >= 3 {
+        value.extend((-1_i32).to_be_bytes());
+    }
+    if version >= 4 {
+        value.push(1);
+    } else {
+        value.extend([0, 0]);
+    }
+    value.extend(1_700_000_000_000_i64.to_be_bytes());
+    match version {
+        1 => value.extend((-1_i64).to_be_bytes()),
+        4 => value.push(0),
+        _ => {}
+    }
+    value
+}
+
+/// Five orders, the last two of them twice: by another producer.
+fn orders() -> SegmentBuilder {
+    let log = (0..5).fold(SegmentBuilder::new(), |log, at| {
+        log.batch(batch().producer(1, 0, at).record(format!("order-{at}"), format!("v{at}")))
+    });
+    (3..5).fold(log, |log, at| {
+        log.batch(batch().producer(2, 0, at - 3).record(format!("order-{at}"), format!("v{at}")))
+    })
+}
+
+#[test]
+fn every_version_of_a_commit_tells_who_has_the_copies_behind_it() {
+    let mut log = SegmentBuilder::new();
+    for (group, version, offset) in [("all", 0, 7), ("half", 1, 6), ("none", 3, 5), ("none\u{1b}[2J", 4, 0)] {
+        log = log.batch(batch().record(key(group), value(version, offset)));
+    }
+    let tree = Tree::new(orders(), log);
+    let answer = told(&[tree.path()], &["--key", "record-key"]);
+    assert_eq!(
+        answer["findings"][0]["consumedBy"],
+        json!([
+            {"group": "all", "all": true, "copies": 2},
+            {"group": "half", "all": false, "copies": 1},
+            {"group": "none", "all": false, "copies": 0},
+            {"group": "none\u{1b}[2J", "all": false, "copies": 0},
+        ])
+    );
+    let table = offsets(&[tree.path()], &[]);
+    assert!(!table.stdout.contains(&0x1b), "a hostile name reaches no terminal");
+    assert!(String::from_utf8_lossy(&table.stdout).contains("all is behind all surplus copies"));
+}
+
+#[test]
+fn commits_of_a_transaction_count_when_it_is_committed() {
+    let transaction = |offset| batch().producer(9, 0, 0).transactional().record(key("g"), value(3, offset));
+    let log = SegmentBuilder::new()
+        .batch(batch().record(key("g"), value(3, 5)))
+        .batch(transaction(2))
+        .abort(9, 0)
+        .batch(transaction(3))
+        .commit(9, 0)
+        .batch(transaction(1));
+    let answer = told(&[Tree::new(orders(), log).path()], &[]);
+    let told: Vec<_> =
+        answer["groups"][0]["commits"].as_array().unwrap().iter().map(|c| c["offset"].clone()).collect();
+    assert_eq!(told, [json!(5), json!(3)]);
+    assert_eq!((&answer["groups"][0]["position"], &answer["uncommitted"]), (&json!(3), &json!(1)));
+}
+
+#[test]
+fn records_that_are_not_read_are_counted_among_the_notes() {
+    let log = SegmentBuilder::new()
+        .batch(batch().record(key("g"), value(3, 5)))
+        .batch(batch().record(vec![0, 14, 0, 1, b'g'], vec![0, 0]))
+        .batch(batch().record(key("g"), vec![0, 3, 1]));
+    let answer = told(&[Tree::new(orders(), log).path()], &[]);
+    let notes = answer["coverage"]["notes"].to_string();
+    assert!(notes.contains("1 record of __consumer_offsets of type 14"), "{notes}");
+    assert!(notes.contains("1 record of __consumer_offsets whose bytes"), "{notes}");
+}
