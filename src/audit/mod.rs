@@ -33,13 +33,13 @@ use crate::finding::Finding;
 use crate::input::{
     self, DiscoverOptions, Inventory, Leftovers, PartitionChoice, PartitionDir, ReadMode, Selection,
 };
-use crate::judgement::collisions::BatchPlaces;
+use crate::judgement::collisions::{BatchPlaces, Copies};
 use crate::judgement::reuse::Reused;
 use crate::judgement::{self, duplicates::Examples, duplicates::SurplusChoice};
 use crate::keys::Identity;
 use crate::plan::routing::Routing;
 use crate::plan::{ContentRules, KeyChoice, TopicPlan};
-use crate::relations::{self, Relations};
+use crate::relations::{self, KeyGroup, RelatedCopy, Relations, StoredCopy};
 use crate::report::model::{Invocation, Note, Report};
 use crate::units::ProducerId;
 use groups::{PartitionView, Wanted};
@@ -267,10 +267,12 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
     let duplicates = findings.len();
-    findings.extend(judgement::single_facts(&judged, &sessions, as_of, options.examples));
-    let reused_ranges = judgement::collisions::reused_ranges(&judged);
-    let copies = copied_batches(&relations, &reused_ranges);
-    findings.extend(judgement::collisions::judge(&judged, &copies));
+    let places = copied_batches(&relations, &judgement::collisions::stepping_back(&judged));
+    let copies = match options.records {
+        Records::Read => Copies::Are(&places),
+        Records::HeadersOnly => Copies::Unknown,
+    };
+    findings.extend(judgement::single_facts(&judged, &sessions, copies, as_of, options.examples));
     let routed = routing::topics(&inventory, &leaders, &topics, &routings, &outcomes, &counts);
     findings.extend(judgement::misrouted::judge(&routed, options.examples));
     findings.extend(judgement::rewinds::judge(&relations, options.examples));
@@ -440,19 +442,29 @@ fn surplus(findings: &[Finding]) -> u64 {
     findings.iter().map(|finding| finding.counts.surplus_records).sum()
 }
 
-/// Which of the batches that reuse a range hold copies of earlier records.
-fn copied_batches(relations: &Relations, reused: &BatchPlaces) -> BatchPlaces {
+/// Which of the batches that step back hold copies of what their producer wrote under the same
+/// epoch.
+fn copied_batches(relations: &Relations, stepping_back: &BatchPlaces) -> BatchPlaces {
     let mut copied = BatchPlaces::new();
-    if reused.is_empty() {
+    if stepping_back.is_empty() {
         return copied;
     }
-    for copy in relations.groups.iter().flat_map(|group| &group.copies).filter(|copy| copy.repeats.is_some())
+    let writer = |copy: &StoredCopy| (copy.partition, copy.producer_id, copy.producer_epoch);
+    let of_one_writer = |group: &KeyGroup, copy: &RelatedCopy| {
+        let earlier = group.copies.iter().take_while(|earlier| earlier.copy.offset != copy.copy.offset);
+        copy.repeats.is_some()
+            && earlier.into_iter().any(|earlier| writer(&earlier.copy) == writer(&copy.copy))
+    };
+    for copy in relations
+        .groups
+        .iter()
+        .flat_map(|group| group.copies.iter().filter(|copy| of_one_writer(group, copy)))
     {
         let note = usize::try_from(copy.copy.partition).ok().and_then(|at| relations.partitions.get(at));
         let topic = note.and_then(|note| relations.topics.get(usize::try_from(note.topic).ok()?));
         if let (Some(note), Some(topic)) = (note, topic) {
             let place = (topic.name.clone(), note.partition, copy.copy.batch.base_offset.0);
-            if reused.contains(&place) {
+            if stepping_back.contains(&place) {
                 copied.insert(place);
             }
         }

@@ -354,7 +354,7 @@ impl<'s> Fold<'s> {
             scanned: None,
             next_offset: None,
             ledger: Ledger::new(subject.context.clone()),
-            readable: ReadableRecords::default(),
+            readable: ReadableRecords::new(&subject.context),
             trail: Trail::default(),
             outcome: PartitionOutcome::default(),
         });

@@ -25,6 +25,8 @@ pub(super) struct Tally {
     pub(super) head: u64,
     /// Where bytes could not be read.
     pub(super) damage: u64,
+    /// Below the first segment, and at or above the start of the log.
+    pub(super) first_file: u64,
     /// Between two segments.
     pub(super) boundary: u64,
     /// Between two batches of a segment.
@@ -38,6 +40,7 @@ impl Tally {
         Self {
             head: self.head.saturating_sub(earlier.head),
             damage: self.damage.saturating_sub(earlier.damage),
+            first_file: self.first_file.saturating_sub(earlier.first_file),
             boundary: self.boundary.saturating_sub(earlier.boundary),
             inside: self.inside.saturating_sub(earlier.inside),
             cleaned: self.cleaned.saturating_sub(earlier.cleaned),
@@ -55,8 +58,8 @@ pub(super) struct Continuity {
     holes: VecDeque<OffsetHole>,
     holes_omitted: u64,
     holes_inside: u64,
-    last_trace_of_cleaner: Option<usize>,
-    last_hole_inside: Option<usize>,
+    last_trace_of_cleaner: Option<(usize, Offset)>,
+    last_hole_inside: Option<(usize, Offset)>,
 }
 
 impl Continuity {
@@ -112,7 +115,7 @@ impl Continuity {
             self.hole(context, expected, header.base_offset, HoleKind::Inside, segment);
         }
         if header.is_sparse() || header.delete_horizon().is_some() {
-            self.last_trace_of_cleaner = Some(segment);
+            self.last_trace_of_cleaner = Some((segment, header.base_offset));
         }
         self.damaged = false;
         self.segment = Some(segment);
@@ -142,6 +145,14 @@ impl Continuity {
         self.tally
     }
 
+    /// Whether offsets from `from` up to but not including `to` are in no batch so far.
+    ///
+    /// What the cleaner took below its checkpoint is not missing.
+    pub(super) fn misses_between(&self, context: &PartitionContext, from: Offset, to: Offset) -> bool {
+        let seen_to = self.next_offset.unwrap_or(from).max(context.cleaned_up_to.unwrap_or(from));
+        seen_to < to || self.holes.iter().any(|hole| hole.first_offset < to && hole.last_offset >= from)
+    }
+
     /// The offset behind the last batch.
     pub(super) const fn next_offset(&self) -> Option<Offset> {
         self.next_offset
@@ -155,9 +166,11 @@ impl Continuity {
     /// The first offset that the cleaner certainly has not reached; holes below it are its own.
     pub(super) fn cleaned_below(&self, context: &PartitionContext) -> Option<Offset> {
         let many = self.holes_inside >= HOLES_OF_A_CLEANER;
-        let segment = self.last_trace_of_cleaner.max(self.last_hole_inside.filter(|_| many));
+        let trace = self.last_trace_of_cleaner.max(self.last_hole_inside.filter(|_| many));
+        // A checkpoint is exact; a trace above it means that it is of an earlier pass.
+        let trace = trace.filter(|&(_, at)| context.cleaned_up_to.is_none_or(|checkpoint| at >= checkpoint));
         // The cleaner works on whole segments.
-        let traced = segment.map(|segment| {
+        let traced = trace.map(|(segment, _)| {
             let behind = context.segment_bases.get(segment.saturating_add(1)).copied();
             behind.or(self.next_offset).unwrap_or(Offset(i64::MAX))
         });
@@ -190,17 +203,19 @@ impl Continuity {
         if missing == 0 {
             return;
         }
-        let cleaned = context.cleaned_up_to.is_some_and(|limit| expected < limit);
+        // The cleaner merges files and keeps the name of the first, so it takes none from the head.
+        let cleaned = kind != HoleKind::Head && context.cleaned_up_to.is_some_and(|limit| expected < limit);
         let counter = match kind {
             HoleKind::Damage => &mut self.tally.damage,
             HoleKind::Boundary | HoleKind::Inside if cleaned => &mut self.tally.cleaned,
-            HoleKind::Head | HoleKind::Boundary => &mut self.tally.boundary,
+            HoleKind::Head => &mut self.tally.first_file,
+            HoleKind::Boundary => &mut self.tally.boundary,
             HoleKind::Inside => &mut self.tally.inside,
         };
         *counter = counter.saturating_add(missing);
         if kind == HoleKind::Inside {
             self.holes_inside = self.holes_inside.saturating_add(1);
-            self.last_hole_inside = Some(segment);
+            self.last_hole_inside = Some((segment, expected));
         }
         if cleaned && kind != HoleKind::Damage {
             return;

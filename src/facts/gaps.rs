@@ -95,11 +95,14 @@ fn reason(context: &PartitionContext, gap: &PendingGap, cleaned_below: Option<Of
     let missing = u64::from(gap.missing);
     let holes = gap.holes;
     let cleaner_was_here = cleaned_below.is_some_and(|limit| gap.behind < limit);
-    let (removed_by_cleaner, between_files, unaccounted) = if cleaner_was_here {
+    // With a checkpoint each hole was told apart when it was seen; otherwise one limit holds for all.
+    let below_checkpoint_only = context.cleaned_up_to.is_some() && cleaned_below == context.cleaned_up_to;
+    let (removed_by_cleaner, boundary, unaccounted) = if cleaner_was_here && !below_checkpoint_only {
         (holes.cleaned.saturating_add(holes.boundary).saturating_add(holes.inside), 0, 0)
     } else {
         (holes.cleaned, holes.boundary, holes.inside)
     };
+    let between_files = boundary.saturating_add(holes.first_file);
     // The head was removed before the files begin, so only a producer's first batch can owe it.
     let head = if gap.before == Before::Nothing { holes.head } else { 0 };
     if head >= missing {
@@ -116,13 +119,17 @@ fn reason(context: &PartitionContext, gap: &PendingGap, cleaned_below: Option<Of
     if explains(between_files) {
         return GapReason::MissingSegment;
     }
+    if explains(removed_by_cleaner.saturating_add(holes.damage)) {
+        return GapReason::Damage;
+    }
     let all = [removed_by_cleaner, holes.damage, between_files, unaccounted];
     let total = all.into_iter().fold(0_u64, u64::saturating_add);
     if explains(total) {
         return if between_files > 0 { GapReason::MissingSegment } else { GapReason::Unexplained };
     }
-    if between_files > 0 || unaccounted > 0 {
-        // Offsets are gone, and more sequences than these offsets could hold.
+    if gap.before != Before::Nothing && (between_files > 0 || unaccounted > 0) {
+        // Offsets are gone, and more sequences than these offsets could hold. A producer that is new
+        // here may begin anywhere, and the missing offsets are told for themselves.
         return GapReason::Unexplained;
     }
     match gap.before {
@@ -170,7 +177,7 @@ mod tests {
         reason(&PartitionContext::default(), &gap(missing, holes, before), Some(Offset(80)))
     }
 
-    const NONE: Tally = Tally { head: 0, damage: 0, boundary: 0, inside: 0, cleaned: 0 };
+    const NONE: Tally = Tally { head: 0, damage: 0, first_file: 0, boundary: 0, inside: 0, cleaned: 0 };
 
     #[test]
     fn a_removed_head_explains_as_many_sequences_as_offsets_are_missing_and_not_one_more() {

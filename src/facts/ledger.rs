@@ -142,7 +142,7 @@ impl Ledger {
         let (transactions, withheld) = self.transactions.finish();
         let last_stable_offset = transactions
             .iter()
-            .filter(|span| span.outcome == Outcome::Open && span.marker_offset.is_none())
+            .filter(|span| span.is_without_end())
             .map(|span| span.first_offset)
             .fold(end, Offset::min);
         PartitionFacts {
@@ -178,6 +178,7 @@ impl Ledger {
 
     fn content(&mut self, header: &BatchHeader, control: Option<ControlRecord>) {
         self.counts.batches = self.counts.batches.saturating_add(1);
+        self.producers.clock((header.max_timestamp != -1).then_some(header.max_timestamp));
         if header.is_control() {
             self.counts.control_batches = self.counts.control_batches.saturating_add(1);
             self.control(header, control);
@@ -226,7 +227,7 @@ impl Ledger {
         let timestamp = (header.max_timestamp != -1).then_some(header.max_timestamp);
         // Markers and append times carry a broker's clock.
         self.clock = self.clock.max(timestamp);
-        self.producers.marker(header);
+        self.producers.marker(&self.continuity, header);
         self.transactions.end(Marker {
             producer_id: header.producer_id,
             producer_epoch: header.producer_epoch,

@@ -138,12 +138,23 @@ pub struct TransactionSpan {
     pub marker_offset: Option<Offset>,
     /// The epoch of its marker.
     pub marker_epoch: Option<ProducerEpoch>,
+    /// The number of a snapshot that no longer knows it, where its marker is among missing offsets.
+    pub ended_below: Option<Offset>,
     /// The time of its first batch that has one.
     pub first_timestamp: Option<i64>,
     /// The time of its marker: the clock of the broker that wrote it.
     pub marker_timestamp: Option<i64>,
     /// How it ended here; with a marker that cannot be read, [`Outcome::Open`].
     pub outcome: Outcome,
+}
+
+impl TransactionSpan {
+    /// Whether nothing says that it ended. An end that cannot be read is one, too; it leaves the
+    /// outcome [`Outcome::Open`].
+    #[must_use]
+    pub const fn is_without_end(&self) -> bool {
+        matches!(self.outcome, Outcome::Open) && self.marker_offset.is_none() && self.ended_below.is_none()
+    }
 }
 
 /// A marker that found no open transaction: a retry, or a partition without data.
@@ -170,7 +181,8 @@ pub enum StepKind {
     Overlap,
     /// Below what was written last, and not there yet.
     StepBack,
-    /// From 0 again, with all earlier records below the log start: clients before 2.5 do this.
+    /// From 0, or a range, again, with the earlier records below the log start (clients before 2.5
+    /// begin again so) or cleaned away: they cannot be compared, and nobody reads both.
     RestartBehindDeletion,
     /// An epoch below one that was seen.
     EpochDown,

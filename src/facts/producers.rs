@@ -9,7 +9,7 @@
 use super::continuity::{Continuity, Tally};
 use super::gaps::{Before, GapBook, PendingGap};
 use super::protection::earliest;
-use super::sequence::{SequenceTrack, Transition};
+use super::sequence::{Left, Place, SequenceTrack, Transition};
 use super::{EpochSpan, PartitionContext, SequenceStep, SnapshotEntry, StepKind};
 use crate::format::BatchHeader;
 use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
@@ -27,6 +27,14 @@ pub(super) struct LastBatch {
     pub(super) last_offset: Offset,
 }
 
+/// The state with which the files begin.
+#[derive(Clone, Copy, Debug)]
+struct Remembered {
+    epoch: ProducerEpoch,
+    last_sequence: Sequence,
+    timestamp: i64,
+}
+
 /// What a broker would know of one producer at the present offset.
 #[derive(Debug, Default)]
 pub(super) struct ProducerState {
@@ -42,14 +50,17 @@ pub(super) struct ProducerState {
     marker_epoch: Option<ProducerEpoch>,
     /// The time that counts for expiry; `None` when the client gave none.
     pub(super) last_timestamp: Option<i64>,
-    /// The sequences of its newest epoch.
+    /// The sequences of its highest epoch.
     track: Option<SequenceTrack>,
+    track_epoch: Option<ProducerEpoch>,
     /// Offsets that were missing when it last wrote.
     holes: Tally,
+    /// Its newest marker: epoch, offset, and the offsets that were missing then.
+    marked: Option<(Option<ProducerEpoch>, Offset, Tally)>,
     /// Whether its last batch lies below the log start.
     below_log_start: bool,
-    /// The epoch and last sequence with which the files begin, from the snapshot there.
-    remembered: Option<(ProducerEpoch, Sequence)>,
+    /// What the snapshot at the first file says.
+    remembered: Option<Remembered>,
 }
 
 impl ProducerState {
@@ -72,22 +83,35 @@ pub(super) struct Producers {
 }
 
 impl Producers {
+    /// The time of any batch: what a broker expires by has come at least as far.
+    pub(super) fn clock(&mut self, time: Option<i64>) {
+        self.newest_timestamp = self.newest_timestamp.max(time);
+    }
+
     /// A data batch with a producer id, whose offsets `continuity` has already taken.
     pub(super) fn data(&mut self, context: &PartitionContext, continuity: &Continuity, header: &BatchHeader) {
         let time = (header.max_timestamp != -1).then_some(header.max_timestamp);
-        self.newest_timestamp = self.newest_timestamp.max(time);
         self.widen_span(header, time);
         let newest = self.newest_timestamp;
         let state = self.states.entry(header.producer_id).or_default();
         if !context.internal {
-            let before = Known::of(state, context, newest);
+            let mut before = Known::of(state, context, newest);
+            let repeated = state
+                .track
+                .as_ref()
+                .and_then(|track| track.place_of(header.base_sequence?, header.last_sequence()?));
+            before.cannot_be_compared = repeated.is_some_and(|place| {
+                place.offset < context.log_start_offset
+                    || place.left == Left::Some
+                    || header.records_count == Some(0)
+            });
             let transition = follow(state, header);
             if before.restarts(header) && matches!(transition, Transition::Overlap | Transition::StepBack) {
                 // What follows is held against the new beginning, not against what was deleted.
                 state.track = header
                     .base_sequence
                     .zip(header.last_sequence())
-                    .map(|(first, last)| SequenceTrack::begin(first, last));
+                    .map(|(first, last)| SequenceTrack::begin(first, last, place_of(header)));
             }
             if let Some(gap) = gap_of(transition, header, &before, continuity.tally()) {
                 self.gaps.push(context, gap, continuity.cleaned_below(context));
@@ -121,11 +145,12 @@ impl Producers {
     }
 
     /// A marker of a producer.
-    pub(super) fn marker(&mut self, header: &BatchHeader) {
+    pub(super) fn marker(&mut self, continuity: &Continuity, header: &BatchHeader) {
         let state = self.states.entry(header.producer_id).or_default();
         state.epoch = header.producer_epoch.or(state.epoch);
         state.marker_epoch = state.marker_epoch.max(header.producer_epoch);
         state.last_marker = Some(header.base_offset);
+        state.marked = Some((header.producer_epoch, header.base_offset, continuity.tally()));
         state.last_timestamp =
             (header.max_timestamp != -1).then_some(header.max_timestamp).max(state.last_timestamp);
     }
@@ -133,7 +158,10 @@ impl Producers {
     /// What a snapshot knows of a producer where the files begin.
     pub(super) fn remember(&mut self, entry: &SnapshotEntry) {
         let state = self.states.entry(entry.producer_id).or_default();
-        state.remembered = entry.producer_epoch.zip(entry.last_sequence);
+        state.remembered = entry
+            .producer_epoch
+            .zip(entry.last_sequence)
+            .map(|(epoch, last_sequence)| Remembered { epoch, last_sequence, timestamp: entry.timestamp });
     }
 
     /// The spans in order of their first offset, the steps, and how many steps were not kept.
@@ -180,20 +208,27 @@ struct Known {
     last_batch: Option<LastBatch>,
     holes: Tally,
     before: Before,
+    /// The same for what the snapshot at the first file remembers.
+    at_head: Before,
     below_log_start: bool,
-    remembered: Option<(ProducerEpoch, Sequence)>,
+    remembered: Option<Remembered>,
+    marked: Option<(Option<ProducerEpoch>, Offset, Tally)>,
+    /// Whether the batch has the range of one whose records are below the log start or cleaned away.
+    cannot_be_compared: bool,
 }
 
 impl Known {
     fn of(state: &ProducerState, context: &PartitionContext, newest: Option<i64>) -> Self {
         let limit = context.expiration_ms.unwrap_or(DEFAULT_EXPIRATION_MS);
-        let before = match (state.last_batch, state.last_timestamp, newest) {
-            (None, ..) => Before::Nothing,
-            (Some(_), Some(last), Some(newest)) if newest.saturating_sub(last) < limit => Before::Recent,
-            // A time of −1 is older than any limit.
-            (Some(_), ..) => Before::Forgotten,
+        // A time of −1 is older than any limit.
+        let age = |last: Option<i64>| match (last, newest) {
+            (Some(last), Some(newest)) if newest.saturating_sub(last) < limit => Before::Recent,
+            _ => Before::Forgotten,
         };
+        let before = state.last_batch.map_or(Before::Nothing, |_| age(state.last_timestamp));
+        let at_head = state.remembered.map(|remembered| remembered.timestamp).filter(|&time| time != -1);
         Self {
+            at_head: age(at_head),
             epoch: state.batch_epoch,
             marker_epoch: state.marker_epoch,
             last_batch: state.last_batch,
@@ -201,6 +236,8 @@ impl Known {
             before,
             below_log_start: state.below_log_start,
             remembered: state.remembered,
+            marked: state.marked,
+            cannot_be_compared: false,
         }
     }
 }
@@ -208,11 +245,11 @@ impl Known {
 impl Known {
     /// The first sequence that is missing behind what the snapshot remembers, and how many are.
     fn left_out_since_head(&self, header: &BatchHeader) -> Option<(Sequence, u32)> {
-        let (epoch, last) = self.remembered?;
-        let expected = last.advance(1);
+        let remembered = self.remembered?;
+        let expected = remembered.last_sequence.advance(1);
         let missing = expected.distance_to(header.base_sequence?);
         let forward = missing > 0 && missing < 1 << 30;
-        (header.producer_epoch == Some(epoch) && forward).then_some((expected, missing))
+        (header.producer_epoch == Some(remembered.epoch) && forward).then_some((expected, missing))
     }
 
     /// Whether a client before 2.5 begins again at 0 because its records were deleted behind its
@@ -220,6 +257,11 @@ impl Known {
     fn restarts(&self, header: &BatchHeader) -> bool {
         header.base_sequence == Some(Sequence::FIRST) && self.below_log_start
     }
+}
+
+fn place_of(header: &BatchHeader) -> Place {
+    let left = if header.is_sparse() { Left::Some } else { Left::All };
+    Place { offset: header.base_offset, left }
 }
 
 /// Takes the batch into the state of its producer and says how it follows.
@@ -230,11 +272,12 @@ fn follow(state: &mut ProducerState, header: &BatchHeader) -> Transition {
         return Transition::Unchecked;
     };
     let begins_at_zero = first == Sequence::FIRST;
-    match (state.batch_epoch, state.track.as_mut()) {
-        (Some(known), Some(track)) if known == epoch => track.take(first, last),
+    match (state.track_epoch, state.track.as_mut()) {
+        (Some(known), Some(track)) if known == epoch => track.take(first, last, place_of(header)),
         (Some(known), _) if epoch < known => Transition::EpochDown,
         (known, _) => {
-            state.track = Some(SequenceTrack::begin(first, last));
+            state.track = Some(SequenceTrack::begin(first, last, place_of(header)));
+            state.track_epoch = Some(epoch);
             match (known.is_some() && state.last_batch.is_some(), begins_at_zero) {
                 (true, true) => Transition::EpochUp,
                 (true, false) => Transition::EpochUpMidStream,
@@ -248,11 +291,20 @@ fn follow(state: &mut ProducerState, header: &BatchHeader) -> Transition {
 fn gap_of(transition: Transition, header: &BatchHeader, before: &Known, holes: Tally) -> Option<PendingGap> {
     let found = header.base_sequence?;
     let mut known = before.before;
+    let is_new = matches!(transition, Transition::NewProducer | Transition::NewProducerMidStream);
+    let left_out_since_head = is_new && before.left_out_since_head(header).is_some();
+    let behind = before.last_batch.map_or(Offset(0), |batch| batch.last_offset.next());
+    // What an epoch left out lies behind a marker of a lower one.
+    let lower = before.marked.filter(|&(epoch, at, _)| epoch < header.producer_epoch && at >= behind);
+    let (behind, since) = lower.map_or((behind, before.holes), |(_, at, tally)| (at.next(), tally));
+    if lower.is_some() && known == Before::Nothing {
+        known = Before::Recent;
+    }
     let (expected, missing) = match transition {
         Transition::Gap { expected, missing } => (expected, missing),
         // The snapshot where the files begin says how far the removed head had come.
-        Transition::NewProducerMidStream if before.left_out_since_head(header).is_some() => {
-            known = Before::Recent;
+        Transition::NewProducer | Transition::NewProducerMidStream if left_out_since_head => {
+            known = before.at_head;
             before.left_out_since_head(header)?
         }
         Transition::NewProducerMidStream | Transition::EpochUpMidStream => {
@@ -268,6 +320,11 @@ fn gap_of(transition: Transition, header: &BatchHeader, before: &Known, holes: T
         | Transition::StepBack
         | Transition::Unchecked => return None,
     };
+    let mut holes = holes.since(since);
+    if left_out_since_head {
+        // What is missing lies behind the first file.
+        holes.first_file = 0;
+    }
     Some(PendingGap {
         producer_id: header.producer_id,
         producer_epoch: header.producer_epoch,
@@ -275,8 +332,8 @@ fn gap_of(transition: Transition, header: &BatchHeader, before: &Known, holes: T
         found,
         at_offset: header.base_offset,
         missing,
-        behind: before.last_batch.map_or(Offset(0), |batch| batch.last_offset.next()),
-        holes: holes.since(before.holes),
+        behind,
+        holes,
         before: known,
     })
 }
@@ -287,6 +344,7 @@ fn step_of(transition: Transition, header: &BatchHeader, before: &Known) -> Opti
     }
     match transition {
         Transition::EpochDown => Some(StepKind::EpochDown),
+        Transition::ExactRepeat if before.cannot_be_compared => Some(StepKind::RestartBehindDeletion),
         Transition::ExactRepeat | Transition::CoveredRepeat => Some(StepKind::Repeat),
         Transition::Overlap | Transition::StepBack if before.restarts(header) => {
             Some(StepKind::RestartBehindDeletion)

@@ -1,12 +1,13 @@
 //! How many records consumers of each isolation level get from a partition.
 //!
 //! The outcome of a transaction is known only at its marker, so what each run of transactional
-//! batches holds is kept until the end of the partition. A run is a stretch of batches of one
+//! batches holds is kept until the end of the partition. A run is an unbroken stretch of batches of one
 //! producer without a marker in between: it has one outcome.
 
-use super::PartitionFacts;
+use super::{PartitionContext, PartitionFacts};
 use crate::format::BatchHeader;
 use crate::units::{Offset, ProducerId};
+use std::collections::BTreeMap;
 
 /// Counts records as they come.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,12 @@ pub struct ReadableRecords {
     total: u64,
     runs: Vec<Run>,
     open: Option<ProducerId>,
+    next_offset: Option<Offset>,
+    /// Where transactions begin that a snapshot remembers, the next one last: the last stable offset
+    /// may be one of them though no batch is there.
+    remembered: Vec<Offset>,
+    /// Records before each of them that was passed.
+    before_remembered: BTreeMap<Offset, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +41,29 @@ pub struct Readable {
 }
 
 impl ReadableRecords {
+    /// Begins a partition.
+    #[must_use]
+    pub fn new(context: &PartitionContext) -> Self {
+        let entries =
+            context.snapshots.iter().filter_map(|snapshot| snapshot.entries.as_ref().ok()).flatten();
+        let mut remembered: Vec<Offset> =
+            entries.filter_map(|entry| entry.current_txn_first_offset).collect();
+        remembered.sort_unstable_by(|a, b| b.cmp(a));
+        remembered.dedup();
+        Self { remembered, ..Self::default() }
+    }
+
     /// Takes a batch of which `records` lie at or above the log start.
     pub fn batch(&mut self, header: &BatchHeader, records: u64) {
+        while let Some(offset) = self.remembered.pop_if(|offset| *offset <= header.base_offset) {
+            self.before_remembered.insert(offset, self.total);
+            self.open = None;
+        }
+        if self.next_offset != Some(header.base_offset) {
+            // A marker may be missing in between.
+            self.open = None;
+        }
+        self.next_offset = Some(header.last_offset().next());
         if header.is_control() || !header.is_transactional() {
             self.open = None;
         } else if self.open != Some(header.producer_id) {
@@ -58,8 +86,9 @@ impl ReadableRecords {
     pub fn finish(self, facts: &PartitionFacts) -> Readable {
         let stable = facts.last_stable_offset;
         let below = self.runs.partition_point(|run| run.first_offset < stable);
-        let mut committed = match self.runs.get(below) {
-            Some(behind) if stable < facts.log_end_offset => behind.before,
+        let mut committed = match (self.before_remembered.get(&stable), self.runs.get(below)) {
+            (Some(&before), _) if stable < facts.log_end_offset => before,
+            (_, Some(behind)) if stable < facts.log_end_offset => behind.before,
             _ => self.total,
         };
         for run in self.runs.get(..below).unwrap_or_default() {

@@ -8,7 +8,7 @@
 //! remembers five batches; a track remembers the newest [`RECENT_BATCHES`] ranges exactly and all
 //! others as an interval set, so its size does not grow with the log.
 
-use crate::units::Sequence;
+use crate::units::{Offset, Sequence};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Ranges that are remembered with their exact bounds.
@@ -52,37 +52,62 @@ pub enum Transition {
     Unchecked,
 }
 
+/// Where a batch stands, and whether all of its records are still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its base offset.
+    pub offset: Offset,
+    /// What the cleaner left of it.
+    pub left: Left,
+}
+
+/// What the cleaner left of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// All records.
+    All,
+    /// Not all of them.
+    Some,
+}
+
 /// What one producer wrote in one epoch.
 #[derive(Clone, Debug)]
 pub struct SequenceTrack {
     last: Sequence,
     frontier: Sequence,
     covered: Intervals,
-    recent: VecDeque<(Sequence, Sequence)>,
+    recent: VecDeque<(Sequence, Sequence, Place)>,
 }
 
 impl SequenceTrack {
-    /// Begins with the first batch.
+    /// Begins with the first batch, which stands at `place`.
     #[must_use]
-    pub fn begin(first: Sequence, last: Sequence) -> Self {
+    pub fn begin(first: Sequence, last: Sequence, place: Place) -> Self {
         let mut track = Self { last, frontier: last, covered: Intervals::default(), recent: VecDeque::new() };
-        track.remember(first, last);
+        track.remember(first, last, place);
         track
     }
 
-    /// Takes the next batch and says how it follows.
-    pub fn take(&mut self, first: Sequence, last: Sequence) -> Transition {
+    /// Where the newest batch with exactly this range stands, as far as exact ranges are remembered.
+    #[must_use]
+    pub fn place_of(&self, first: Sequence, last: Sequence) -> Option<Place> {
+        let same = |&&(from, to, _): &&(Sequence, Sequence, Place)| (from, to) == (first, last);
+        self.recent.iter().rev().find(same).map(|&(.., place)| place)
+    }
+
+    /// Takes the next batch, which stands at `place`, and says how it follows.
+    pub fn take(&mut self, first: Sequence, last: Sequence, place: Place) -> Transition {
         let transition = self.classify(first, last);
         self.last = last;
         if self.frontier.distance_to(last) < HALF {
             self.frontier = last;
         }
-        self.remember(first, last);
+        self.remember(first, last, place);
         transition
     }
 
     fn classify(&self, first: Sequence, last: Sequence) -> Transition {
-        if self.recent.contains(&(first, last)) {
+        if self.place_of(first, last).is_some() {
             return Transition::ExactRepeat;
         }
         match self.covered.share(first, last) {
@@ -99,11 +124,11 @@ impl SequenceTrack {
         if missing < HALF { Transition::Gap { expected, missing } } else { Transition::StepBack }
     }
 
-    fn remember(&mut self, first: Sequence, last: Sequence) {
+    fn remember(&mut self, first: Sequence, last: Sequence, place: Place) {
         if self.recent.len() == RECENT_BATCHES {
             self.recent.pop_front();
         }
-        self.recent.push_back((first, last));
+        self.recent.push_back((first, last, place));
         self.covered.insert(first, last);
     }
 }
@@ -180,20 +205,23 @@ impl Intervals {
 mod tests {
     use super::*;
 
+    /// Where batches stand is kept, and decides nothing.
+    const AT: Place = Place { offset: Offset(7), left: Left::All };
+
     fn seq(number: i32) -> Sequence {
         Sequence::new(number).unwrap()
     }
 
     fn after(ranges: &[(i32, i32)]) -> SequenceTrack {
-        let mut track = SequenceTrack::begin(seq(ranges[0].0), seq(ranges[0].1));
+        let mut track = SequenceTrack::begin(seq(ranges[0].0), seq(ranges[0].1), AT);
         for &(first, last) in &ranges[1..] {
-            track.take(seq(first), seq(last));
+            track.take(seq(first), seq(last), AT);
         }
         track
     }
 
     fn then(ranges: &[(i32, i32)], first: i32, last: i32) -> Transition {
-        after(ranges).take(seq(first), seq(last))
+        after(ranges).take(seq(first), seq(last), AT)
     }
 
     #[test]
@@ -220,14 +248,14 @@ mod tests {
     #[test]
     fn a_repeat_that_steps_back_and_goes_on_is_no_gap() {
         let mut track = after(&[(0, 2), (3, 3), (4, 5)]);
-        assert_eq!(track.take(seq(3), seq(3)), Transition::ExactRepeat);
-        assert_eq!(track.take(seq(6), seq(6)), Transition::Next);
+        assert_eq!(track.take(seq(3), seq(3), AT), Transition::ExactRepeat);
+        assert_eq!(track.take(seq(6), seq(6), AT), Transition::Next);
     }
 
     #[test]
     fn a_gap_behind_a_repeat_is_counted_from_the_highest_sequence() {
         let mut track = after(&[(0, 4), (5, 9), (0, 4)]);
-        assert_eq!(track.take(seq(12), seq(12)), Transition::Gap { expected: seq(10), missing: 2 });
+        assert_eq!(track.take(seq(12), seq(12), AT), Transition::Gap { expected: seq(10), missing: 2 });
     }
 
     #[test]
@@ -239,26 +267,26 @@ mod tests {
     #[test]
     fn a_start_below_the_first_one_is_a_step_back_and_what_follows_it_is_next() {
         let mut track = after(&[(57, 60)]);
-        assert_eq!(track.take(seq(0), seq(2)), Transition::StepBack);
-        assert_eq!(track.take(seq(3), seq(3)), Transition::Next);
-        assert_eq!(track.take(seq(6), seq(6)), Transition::Gap { expected: seq(4), missing: 2 });
+        assert_eq!(track.take(seq(0), seq(2), AT), Transition::StepBack);
+        assert_eq!(track.take(seq(3), seq(3), AT), Transition::Next);
+        assert_eq!(track.take(seq(6), seq(6), AT), Transition::Gap { expected: seq(4), missing: 2 });
     }
 
     #[test]
     fn a_repeat_whose_bounds_are_forgotten_is_still_no_anomaly() {
         let mut track = after(&[(0, 0)]);
         for number in 1..1000 {
-            assert_eq!(track.take(seq(number), seq(number)), Transition::Next);
+            assert_eq!(track.take(seq(number), seq(number), AT), Transition::Next);
         }
-        assert_eq!(track.take(seq(3), seq(3)), Transition::CoveredRepeat);
-        assert_eq!(track.take(seq(999), seq(999)), Transition::ExactRepeat);
+        assert_eq!(track.take(seq(3), seq(3), AT), Transition::CoveredRepeat);
+        assert_eq!(track.take(seq(999), seq(999), AT), Transition::ExactRepeat);
     }
 
     #[test]
     fn a_track_stays_small_whatever_is_written() {
         let mut track = after(&[(0, 0)]);
         for number in 0..20_000 {
-            track.take(seq(number * 3), seq(number * 3));
+            track.take(seq(number * 3), seq(number * 3), AT);
         }
         assert!(track.covered.by_start.len() <= MAX_INTERVALS);
         assert!(track.recent.len() <= RECENT_BATCHES);

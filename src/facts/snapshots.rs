@@ -77,20 +77,19 @@ impl SnapshotCheck {
             self.next = self.next.saturating_add(1);
             let Some(entries) = self.readable(snapshot) else { continue };
             if begins {
-                remembered = Some((snapshot, entries));
+                remembered = Some(entries);
+                if context.segment_bases.first() == Some(&snapshot.offset) {
+                    for entry in entries {
+                        producers.remember(entry);
+                    }
+                }
             } else if continuity.next_offset() <= Some(snapshot.offset) {
-                self.compare(snapshot, entries, producers, transactions, continuity);
+                self.compare(context, snapshot, entries, producers, transactions, continuity);
             }
         }
-        if let Some((snapshot, entries)) = remembered {
-            let at_first_file = context.segment_bases.first() == Some(&snapshot.offset);
-            for entry in entries {
-                if let Some(first) = entry.current_txn_first_offset {
-                    transactions.remembered(entry.producer_id, entry.producer_epoch, first);
-                }
-                if at_first_file {
-                    producers.remember(entry);
-                }
+        for entry in remembered.into_iter().flatten() {
+            if let Some(first) = entry.current_txn_first_offset {
+                transactions.remembered(entry.producer_id, entry.producer_epoch, first);
             }
         }
     }
@@ -166,6 +165,7 @@ impl SnapshotCheck {
 
     fn compare(
         &mut self,
+        context: &PartitionContext,
         snapshot: &Snapshot,
         entries: &[SnapshotEntry],
         producers: &Producers,
@@ -189,6 +189,19 @@ impl SnapshotCheck {
                 }
                 (None, None) => {}
                 (Some(first), Some(open)) if first == open => {}
+                (Some(first), Some(open))
+                    if first > open && transactions.began_later(entry.producer_id, first) => {}
+                (None, Some(_)) if transactions.is_only_remembered(entry.producer_id) => {
+                    transactions.ended_unseen(entry.producer_id, snapshot.offset);
+                }
+                (said, Some(_))
+                    if Self::marker_is_missing(context, snapshot, entry, transactions, continuity) =>
+                {
+                    transactions.ended_unseen(entry.producer_id, snapshot.offset);
+                    if let Some(first) = said {
+                        transactions.remembered(entry.producer_id, entry.producer_epoch, first);
+                    }
+                }
                 _ if whole => {
                     let words = |first: Option<Offset>| match first {
                         Some(first) => format!("a transaction open since offset {first}"),
@@ -227,6 +240,21 @@ impl SnapshotCheck {
                 self.about(snapshot, producer_id, kind, None, Some(log));
             }
         }
+    }
+
+    /// Whether the snapshot says that the open transaction ended, and offsets in which its marker may
+    /// have stood are missing.
+    fn marker_is_missing(
+        context: &PartitionContext,
+        snapshot: &Snapshot,
+        entry: &SnapshotEntry,
+        transactions: &Transactions,
+        continuity: &Continuity,
+    ) -> bool {
+        let Some(last) = transactions.open_until(entry.producer_id) else { return false };
+        let goes_on_behind = entry.current_txn_first_offset.is_none_or(|first| first > last);
+        let before = entry.current_txn_first_offset.unwrap_or(snapshot.offset);
+        goes_on_behind && continuity.misses_between(context, last.next(), before)
     }
 
     fn contradiction(

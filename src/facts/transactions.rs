@@ -29,6 +29,8 @@ pub(super) struct Transactions {
 #[derive(Debug)]
 struct Open {
     span: TransactionSpan,
+    /// Whether only a snapshot says where it began.
+    remembered: bool,
     ranges: Vec<(Offset, Offset)>,
 }
 
@@ -56,13 +58,18 @@ impl Transactions {
                 last_offset: None,
                 marker_offset: None,
                 marker_epoch: None,
+                ended_below: None,
                 first_timestamp: time,
                 marker_timestamp: None,
                 outcome: Outcome::Open,
             },
+            remembered: false,
             ranges: Vec::new(),
         });
         open.span.last_offset = Some(last);
+        // A higher epoch means that a marker is missing; the next one ends all of it (KIP-98), and
+        // belongs to the newest data.
+        open.span.producer_epoch = open.span.producer_epoch.max(header.producer_epoch);
         open.span.first_timestamp = open.span.first_timestamp.or(time);
         match open.ranges.last_mut() {
             Some(range) if range.1.next() == first => range.1 = last,
@@ -85,19 +92,54 @@ impl Transactions {
                 last_offset: None,
                 marker_offset: None,
                 marker_epoch: None,
+                ended_below: None,
                 first_timestamp: None,
                 marker_timestamp: None,
                 outcome: Outcome::Open,
             },
+            remembered: true,
             ranges: Vec::new(),
         });
+    }
+
+    /// A later snapshot, which says where the open transaction began, is as good a witness as an
+    /// earlier one, as long as the log holds none of its data below that. Tells whether it is.
+    pub(super) fn began_later(&mut self, producer_id: ProducerId, first: Offset) -> bool {
+        let Some(open) = self.open.get_mut(&producer_id) else { return false };
+        let moves = open.remembered && open.ranges.first().is_none_or(|&(data, _)| data >= first);
+        if moves {
+            open.span.first_offset = first;
+        }
+        moves
+    }
+
+    /// Whether the log holds nothing of the open transaction, and another snapshot knows it no more:
+    /// the cleaner took its marker with its data.
+    pub(super) fn is_only_remembered(&self, producer_id: ProducerId) -> bool {
+        self.open.get(&producer_id).is_some_and(|open| open.ranges.is_empty())
     }
 
     /// A snapshot knows that the open transaction began before what the files hold.
     pub(super) fn began_earlier(&mut self, producer_id: ProducerId, first: Offset) {
         if let Some(open) = self.open.get_mut(&producer_id) {
             open.span.first_offset = open.span.first_offset.min(first);
+            open.remembered = true;
         }
+    }
+
+    /// A snapshot with this number no longer knows the open transaction: its marker lies in what is
+    /// missing below, and nobody knows what it said.
+    pub(super) fn ended_unseen(&mut self, producer_id: ProducerId, below: Offset) {
+        if let Some(Open { mut span, ranges, .. }) = self.open.remove(&producer_id) {
+            span.ended_below = Some(below);
+            self.withhold(&ranges, Outcome::Open);
+            self.done.push(span);
+        }
+    }
+
+    /// Where the data of the open transaction of a producer ends.
+    pub(super) fn open_until(&self, producer_id: ProducerId) -> Option<Offset> {
+        self.open.get(&producer_id).map(|open| open.span.last_offset.unwrap_or(open.span.first_offset))
     }
 
     /// Where the open transaction of a producer begins.
@@ -107,7 +149,7 @@ impl Transactions {
 
     /// A marker.
     pub(super) fn end(&mut self, marker: Marker) {
-        let Some(Open { mut span, ranges }) = self.open.remove(&marker.producer_id) else {
+        let Some(Open { mut span, ranges, .. }) = self.open.remove(&marker.producer_id) else {
             if let Some(outcome) = marker.outcome {
                 self.found_nothing(marker, outcome);
             }
@@ -123,7 +165,7 @@ impl Transactions {
 
     /// The transactions in order of their first offset, and what they withhold.
     pub(super) fn finish(mut self) -> (Vec<TransactionSpan>, Vec<WithheldRange>) {
-        for (_, Open { span, ranges }) in std::mem::take(&mut self.open) {
+        for (_, Open { span, ranges, .. }) in std::mem::take(&mut self.open) {
             self.withhold(&ranges, Outcome::Open);
             self.done.push(span);
         }

@@ -15,29 +15,50 @@ use std::collections::BTreeSet;
 /// A batch by topic, partition and base offset.
 pub type BatchPlaces = BTreeSet<(String, i32, i64)>;
 
-/// The batches that reuse a range; whether their records are copies is for the relations to say.
+/// Which of the batches that step back hold copies of earlier records.
+#[derive(Clone, Copy, Debug)]
+pub enum Copies<'a> {
+    /// These, and no others.
+    Are(&'a BatchPlaces),
+    /// Nobody looked at the records.
+    Unknown,
+}
+
+impl Copies<'_> {
+    /// Whether the batch of the step holds copies.
+    pub(super) fn hold(self, topic: &str, partition: i32, step: &SequenceStep) -> bool {
+        match self {
+            Self::Are(places) => places.contains(&(topic.to_owned(), partition, step.at_offset.0)),
+            Self::Unknown => false,
+        }
+    }
+}
+
+/// The batches that step back; whether their records are copies is for the relations to say.
 #[must_use]
-pub fn reused_ranges(partitions: &[Partition<'_>]) -> BatchPlaces {
+pub fn stepping_back(partitions: &[Partition<'_>]) -> BatchPlaces {
     let steps = |(context, facts): &Partition<'_>| {
         let topic = context.topic.clone();
         let partition = context.partition;
-        let steps: Vec<i64> =
-            facts.steps.iter().filter(|step| is_reuse(step)).map(|step| step.at_offset.0).collect();
+        let steps: Vec<i64> = facts.steps.iter().map(|step| step.at_offset.0).collect();
         steps.into_iter().map(move |offset| (topic.clone(), partition, offset))
     };
     partitions.iter().flat_map(steps).collect()
 }
 
-/// Findings about reused ranges whose records are no copies; `copies` are the batches whose are.
-#[must_use]
-pub fn judge(partitions: &[Partition<'_>], copies: &BatchPlaces) -> Vec<Finding> {
+/// Findings about reused ranges whose records are no copies.
+pub(super) fn judge(partitions: &[Partition<'_>], copies: Copies<'_>) -> Vec<Finding> {
+    if let Copies::Unknown = copies {
+        return Vec::new();
+    }
     by_topic(partitions)
         .into_iter()
         .filter_map(|(topic, partitions)| in_topic(topic, &partitions, copies))
         .collect()
 }
 
-fn is_reuse(step: &SequenceStep) -> bool {
+/// Whether the batch takes a range, or the beginning at 0, a second time.
+pub(super) fn is_reuse(step: &SequenceStep) -> bool {
     match step.kind {
         StepKind::Repeat => true,
         StepKind::StepBack | StepKind::Overlap => step.first_sequence.is_some_and(|first| first.get() == 0),
@@ -45,13 +66,11 @@ fn is_reuse(step: &SequenceStep) -> bool {
     }
 }
 
-fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: &BatchPlaces) -> Option<Finding> {
+fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Option<Finding> {
     let steps: Vec<(i32, &SequenceStep)> = partitions
         .iter()
         .flat_map(|(context, facts)| facts.steps.iter().map(|step| (context.partition, step)))
-        .filter(|(partition, step)| {
-            is_reuse(step) && !copies.contains(&(topic.to_owned(), *partition, step.at_offset.0))
-        })
+        .filter(|(partition, step)| is_reuse(step) && !copies.hold(topic, *partition, step))
         .collect();
     let ids: BTreeSet<i64> = steps.iter().map(|(_, step)| step.producer_id.0).collect();
     if steps.is_empty() {

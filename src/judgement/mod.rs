@@ -31,26 +31,29 @@ pub use identify::identify;
 use self::duplicates::Examples;
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};
 use crate::finding::Finding;
+use collisions::Copies;
 
 /// A partition with what lies beside its log and what its batches say.
 pub type Partition<'a> = (&'a PartitionContext, &'a PartitionFacts);
 
 /// The findings about single facts: everything but duplicates.
 ///
-/// `partitions` are those that `sessions` were built from, of the leading replica each; `as_of`
-/// stands for now. Findings come without an id, by code and then by topic; their lists are cut to
+/// `partitions` are those that `sessions` were built from, of the leading replica each; `copies` are
+/// those among their batches that step back; `as_of` stands for now. Findings come without an id, by code and then by topic; their lists are cut to
 /// `examples`.
 #[must_use]
 pub fn single_facts(
     partitions: &[Partition<'_>],
     sessions: &Sessions,
+    copies: Copies<'_>,
     as_of: Option<i64>,
     examples: Examples,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(protection::judge(partitions, sessions));
     findings.extend(gaps::judge(partitions));
-    findings.extend(sequences::judge(partitions));
+    findings.extend(sequences::judge(partitions, copies));
+    findings.extend(collisions::judge(partitions, copies));
     findings.extend(offsets::judge(partitions));
     findings.extend(snapshots::judge(partitions));
     findings.extend(transactions::judge(partitions, as_of));
@@ -106,7 +109,7 @@ mod tests {
         let partitions = [(&context, &facts)];
         let sessions = Sessions::build(&partitions);
         for (examples, listed) in [(Examples::All, 49), (Examples::AtMost(3), 3)] {
-            for finding in single_facts(&partitions, &sessions, None, examples) {
+            for finding in single_facts(&partitions, &sessions, Copies::Unknown, None, examples) {
                 let (list, omitted) = if finding.gaps.is_empty() {
                     (finding.stretches.len(), finding.stretches_omitted)
                 } else {

@@ -1,30 +1,41 @@
 //! `sequence-anomaly`: batches that no leader with intact memory would have stored.
 //!
-//! Overlaps, steps back and epochs that go down. A repeat of a whole range is none: equal records
-//! make it `broker-dedup-lost`, other records `producer-id-collision`, and only the relations see
-//! records. A restart at 0 behind deleted records is what clients before 2.5 do.
+//! Overlaps, steps back and epochs that go down. A batch is told once: equal records make it
+//! `broker-dedup-lost`, other records under a range or a beginning that was there before
+//! `producer-id-collision`. Only the relations see records; where nobody looked at them, a repeated
+//! range stands here, and both are kept as rivals. A restart at 0 behind deleted records is what
+//! clients before 2.5 do.
 
 use super::Partition;
+use super::collisions::{Copies, is_reuse};
 use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines, place};
 use crate::facts::{SequenceStep, StepKind};
 use crate::finding::{Code, Confidence, Finding, Window};
 
-pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
-    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
+pub(super) fn judge(partitions: &[Partition<'_>], copies: Copies<'_>) -> Vec<Finding> {
+    by_topic(partitions)
+        .into_iter()
+        .filter_map(|(topic, partitions)| in_topic(topic, &partitions, copies))
+        .collect()
 }
 
-const fn is_anomaly(kind: StepKind) -> bool {
-    match kind {
-        StepKind::Overlap | StepKind::StepBack | StepKind::EpochDown => true,
-        StepKind::Repeat | StepKind::RestartBehindDeletion | StepKind::WriteBehindMarker => false,
+/// Whether the step is told here, and not as a duplicate or a collision.
+fn is_anomaly(step: &SequenceStep, copies: Copies<'_>) -> bool {
+    match step.kind {
+        StepKind::EpochDown => true,
+        StepKind::Overlap | StepKind::StepBack | StepKind::Repeat => match copies {
+            Copies::Are(_) => !is_reuse(step),
+            Copies::Unknown => true,
+        },
+        StepKind::RestartBehindDeletion | StepKind::WriteBehindMarker => false,
     }
 }
 
-fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
+fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Option<Finding> {
     let steps: Vec<(i32, &SequenceStep)> = partitions
         .iter()
         .flat_map(|(context, facts)| facts.steps.iter().map(|step| (context.partition, step)))
-        .filter(|(_, step)| is_anomaly(step.kind))
+        .filter(|(partition, step)| is_anomaly(step, copies) && !copies.hold(topic, *partition, step))
         .collect();
     if steps.is_empty() {
         return None;
@@ -33,7 +44,9 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     let batches = count(number, "batch does", "batches do");
     let whose = if number == 1 { "its producer" } else { "their producers" };
     let title = format!("{topic}: {batches} not continue the sequence of {whose}");
-    let mut finding = finding(Code::SequenceAnomaly, Confidence::Likely, title);
+    let repeats = steps.iter().filter(|(_, step)| step.kind == StepKind::Repeat).count();
+    let confidence = if repeats == steps.len() { Confidence::Possible } else { Confidence::Likely };
+    let mut finding = finding(Code::SequenceAnomaly, confidence, title);
     about(&mut finding, steps.iter().map(|&(partition, _)| (topic, partition)));
     let times = || steps.iter().filter_map(|(_, step)| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
@@ -44,10 +57,10 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
             let what = match step.kind {
                 StepKind::Overlap => "sequence-overlap",
                 StepKind::EpochDown => "epoch-down",
-                StepKind::StepBack
-                | StepKind::Repeat
-                | StepKind::RestartBehindDeletion
-                | StepKind::WriteBehindMarker => "sequence-step-back",
+                StepKind::Repeat => "sequence-repeat",
+                StepKind::StepBack | StepKind::RestartBehindDeletion | StepKind::WriteBehindMarker => {
+                    "sequence-step-back"
+                }
             };
             place(topic, partition, step.at_offset.0, step.at_offset.0, what)
         })
@@ -59,7 +72,11 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
             .push(format!("{omitted} more batches that repeat or step back were counted, not listed"));
     }
     finding.alternatives = vec![
-        dropped("broker-dedup-lost", "the ranges are not those of an earlier batch"),
+        if repeats > 0 {
+            kept("broker-dedup-lost", "a whole range stands there twice, and the records were not compared")
+        } else {
+            dropped("broker-dedup-lost", "the records are not those of an earlier batch")
+        },
         kept("producer-id-collision", "two writers with one producer id look like this; their records tell"),
         kept("lost producer state", "a leader without the producer's state accepts any sequence and epoch"),
     ];
@@ -105,19 +122,37 @@ mod tests {
     use super::*;
     use crate::facts::PartitionContext;
     use crate::facts::script::fold_in;
+    use crate::judgement::collisions::BatchPlaces;
     use crate::units::Offset;
 
     fn judged(script: &str) -> Vec<Finding> {
         let (context, facts) = fold_in(PartitionContext::default(), script);
-        judge(&[(&context, &facts)])
+        judge(&[(&context, &facts)], Copies::Are(&BatchPlaces::new()))
     }
 
     #[test]
     fn overlaps_steps_back_and_epochs_that_go_down_are_one_finding_a_topic() {
-        let findings = judged("D 5/1 30..34; D 5/1 0..1; D 6/0 0..4; D 6/0 3..6; D 5/0 0..0");
+        let findings = judged("D 5/1 30..34; D 5/1 4..5; D 6/0 0..4; D 6/0 3..6; D 5/0 0..0");
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].facts.len(), 3);
         assert_ne!(findings[0].confidence, Confidence::Certain);
+    }
+
+    #[test]
+    fn a_batch_that_holds_copies_or_begins_again_at_0_is_told_elsewhere() {
+        let (context, facts) = fold_in(PartitionContext::default(), "D 5/1 30..34; D 5/0 7..7; D 5/1 0..1");
+        let copies = BatchPlaces::from([("orders".to_owned(), 0, 5)]);
+        assert!(judge(&[(&context, &facts)], Copies::Are(&copies)).is_empty());
+        let findings = judge(&[(&context, &facts)], Copies::Are(&BatchPlaces::new()));
+        assert_eq!(findings[0].facts.len(), 1);
+    }
+
+    #[test]
+    fn a_repeated_range_whose_records_nobody_saw_is_possible_and_keeps_both_rivals() {
+        let (context, facts) = fold_in(PartitionContext::default(), "D 5/0 0..4; D 5/0 0..4");
+        let findings = judge(&[(&context, &facts)], Copies::Unknown);
+        assert_eq!((findings.len(), findings[0].confidence), (1, Confidence::Possible));
+        assert!(findings[0].alternatives[..2].iter().all(|rival| rival.kept));
     }
 
     #[test]
@@ -129,6 +164,6 @@ mod tests {
     fn a_restart_behind_deleted_records_is_none() {
         let context = PartitionContext { log_start_offset: Offset(5), ..PartitionContext::default() };
         let (context, facts) = fold_in(context, "D 5/0 30..34; D 5/0 0..4");
-        assert!(judge(&[(&context, &facts)]).is_empty());
+        assert!(judge(&[(&context, &facts)], Copies::Unknown).is_empty());
     }
 }

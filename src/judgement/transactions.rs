@@ -38,8 +38,9 @@ fn open(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
     let mut by_producer: BTreeMap<ProducerId, Vec<Placed<'_>>> = BTreeMap::new();
     for &(context, facts) in partitions.iter().filter(|(context, _)| !context.internal) {
         for span in &facts.transactions {
-            // A marker that cannot be read ended it, nobody knows how; the coverage says so.
-            if span.outcome == Outcome::Open && span.marker_offset.is_none() {
+            // A marker that cannot be read, or is missing, ended it, nobody knows how; the coverage, or
+            // the missing offsets, say so.
+            if span.is_without_end() {
                 by_producer.entry(span.producer_id).or_default().push(((context, facts), span));
             }
         }

@@ -277,3 +277,91 @@ proptest! {
         prop_assert!(spans <= facts.batches);
     }
 }
+
+fn snapshot(number: i64, entries: &[(i64, i16, Option<i64>)]) -> crate::facts::Snapshot {
+    let entry = |&(id, epoch, open): &(i64, i16, Option<i64>)| crate::facts::SnapshotEntry {
+        producer_id: crate::units::ProducerId(id),
+        producer_epoch: Some(ProducerEpoch(epoch)),
+        last_sequence: None,
+        last_offset: None,
+        offset_delta: 0,
+        timestamp: crate::facts::script::START,
+        coordinator_epoch: None,
+        current_txn_first_offset: open.map(Offset),
+    };
+    let entries = Ok(entries.iter().map(entry).collect());
+    crate::facts::Snapshot { file: format!("{number}.snapshot"), offset: Offset(number), entries }
+}
+
+#[test]
+fn a_marker_in_a_missing_file_is_known_to_a_later_snapshot() {
+    let context =
+        || PartitionContext { snapshots: vec![snapshot(9, &[(7, 2, None)])], ..PartitionContext::default() };
+    let (_, facts) = fold_in(context(), "X 7/1 0..4; at 9; roll; D 5/0 0..0");
+    assert!(!facts.transactions[0].is_without_end());
+    assert_eq!((facts.last_stable_offset, facts.snapshot_conflicts.len()), (Offset(10), 0));
+    // Without a hole the snapshot contradicts the log.
+    let context =
+        PartitionContext { snapshots: vec![snapshot(5, &[(7, 2, None)])], ..PartitionContext::default() };
+    let (_, facts) = fold_in(context, "X 7/1 0..4; roll; D 5/0 0..0");
+    assert!(facts.transactions[0].is_without_end());
+    assert_eq!(facts.snapshot_conflicts.len(), 1);
+}
+
+#[test]
+fn of_two_snapshots_that_remember_a_transaction_the_later_one_is_right() {
+    let snapshots = vec![snapshot(40, &[(7, 1, Some(33))]), snapshot(41, &[(7, 2, Some(40))])];
+    let context =
+        PartitionContext { snapshots, segment_bases: vec![Offset(40)], ..PartitionContext::default() };
+    let (_, facts) = fold_in(context, "X 7/1 5..5; roll; D 5/0 0..0");
+    assert_eq!((facts.last_stable_offset, facts.snapshot_conflicts.len()), (Offset(40), 0));
+}
+
+#[test]
+fn data_of_a_higher_epoch_takes_an_open_transaction_along() {
+    let facts = fold("X 7/1 0..4; X 7/2 0..0; +M 7/3");
+    assert_eq!((facts.transactions.len(), facts.transactions[0].producer_epoch), (1, Some(ProducerEpoch(2))));
+}
+
+#[test]
+fn what_an_epoch_left_out_lies_behind_a_marker_of_a_lower_one() {
+    let head = PartitionContext { segment_bases: vec![Offset(40)], ..PartitionContext::default() };
+    let (_, facts) = fold_in(head, "-M 7/1; D 7/2 3..3");
+    assert_eq!(gaps(&facts), [(0, 3, 41, GapReason::LostProducerState)]);
+}
+
+#[test]
+fn an_epoch_that_goes_down_leaves_the_higher_one_where_it_was() {
+    let facts = fold("D 5/1 0..4; D 5/0 7..7; D 5/1 5..5");
+    assert_eq!(steps(&facts), [(StepKind::EpochDown, 5)]);
+    assert!(gaps(&facts).is_empty());
+}
+
+#[test]
+fn the_cleaner_takes_no_file_from_the_head() {
+    let context = PartitionContext {
+        segment_bases: vec![Offset(40)],
+        leader_epochs: vec![(crate::units::LeaderEpoch(0), Offset(0))],
+        cleaned_up_to: Some(Offset(60)),
+        ..PartitionContext::default()
+    };
+    let (_, facts) = fold_in(context, "D 5/0 40..44");
+    assert_eq!(gaps(&facts), [(0, 40, 40, GapReason::MissingSegment)]);
+    assert_eq!(facts.holes.len(), 1);
+}
+
+#[test]
+fn a_hole_above_the_checkpoint_of_the_cleaner_is_not_its_own_whatever_lies_below() {
+    let context = PartitionContext { cleaned_up_to: Some(Offset(5)), ..PartitionContext::default() };
+    let (_, facts) = fold_in(context, "D 5/0 0..4; kept 2; at 20; roll; D 5/0 9..9");
+    assert_eq!(gaps(&facts), [(5, 9, 20, GapReason::MissingSegment)]);
+}
+
+#[test]
+fn a_range_that_comes_again_behind_deleted_or_cleaned_records_cannot_be_compared() {
+    let context = PartitionContext { log_start_offset: Offset(5), ..PartitionContext::default() };
+    let (_, facts) = fold_in(context, "D 5/0 0..4; D 5/0 0..4");
+    assert_eq!(steps(&facts), [(StepKind::RestartBehindDeletion, 5)]);
+    assert_eq!(steps(&fold("D 5/0 0..4; kept 1; D 5/0 0..4")), [(StepKind::RestartBehindDeletion, 5)]);
+    assert_eq!(steps(&fold("D 5/0 0..4; D 5/0 0..4")), [(StepKind::Repeat, 5)]);
+}
