@@ -22,13 +22,14 @@ mod replicas;
 mod restored;
 mod routing;
 mod samples;
+mod snapshots;
 mod strays;
 mod verify;
 
 use crate::candidates::spill::{Sorter, TempSpace};
 use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
-use crate::facts::{self, CommitHistory, Keep, PartitionContext, Sessions};
+use crate::facts::{CommitHistory, Keep, PartitionContext, Sessions};
 use crate::finding::Finding;
 use crate::input::{
     self, DiscoverOptions, Inventory, Leftovers, PartitionChoice, PartitionDir, ReadMode, Selection,
@@ -292,6 +293,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     let mut notes =
         verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode).check(&mut findings);
     notes.extend(doubts);
+    notes.extend(snapshots::gone(&inventory, &contexts));
     let parts = assemble::Parts {
         options,
         inventory: &inventory,
@@ -409,7 +411,7 @@ fn subject<'p>(
     for (at, segment) in segments.iter_mut().enumerate() {
         segment.next_base = bases.get(at + 1).copied();
     }
-    let snapshots = dir.snapshots.iter().map(facts_snapshot).collect();
+    let snapshots = snapshots::read(dir);
     let context = PartitionContext {
         topic: dir.topic.clone(),
         partition: dir.partition,
@@ -498,11 +500,4 @@ fn name_transactions(findings: &mut [Finding], internal: &InternalTopics) {
 
 fn newest_time(outcomes: &[PartitionOutcome]) -> Option<i64> {
     outcomes.iter().filter_map(|outcome| outcome.facts.last_timestamp).max()
-}
-
-fn facts_snapshot(file: &input::SideFile) -> facts::Snapshot {
-    let entries = std::fs::read(&file.path)
-        .map_err(|error| error.to_string())
-        .and_then(|bytes| crate::format::producer_snapshot::read(&bytes).map_err(|error| error.to_string()));
-    facts::Snapshot { file: file.file_name.clone(), offset: file.number, entries }
 }

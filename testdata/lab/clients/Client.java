@@ -94,9 +94,9 @@ public class Client {
                 }
             }
             case "leader" -> {
-                try (AdminClient admin = AdminClient.create(settings(command))) {
-                    var leader = admin.describeTopics(List.of(name)).all().get(60, TimeUnit.SECONDS).get(name)
-                        .partitions().get(command.get("partition").asInt()).leader();
+                var bytes = new ByteArrayDeserializer();
+                try (var consumer = new KafkaConsumer<>(settings(command), bytes, bytes)) {
+                    var leader = consumer.partitionsFor(name).get(command.get("partition").asInt()).leader();
                     answer.put("leader", leader == null ? -1 : leader.id());
                 }
             }

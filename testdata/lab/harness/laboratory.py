@@ -102,13 +102,23 @@ class Laboratory:
     def administrate(self, command, topic, **more):
         return self.main.tell(do=command, name=topic, settings=self.server(), **more)
 
-    def delete_topic(self, name):
-        """What was sent to it is gone; a topic of the same name may follow."""
+    def recreate_topic(self, name, partitions=1):
+        """What was sent to it is gone, and an empty topic of the same name follows as soon as the broker lets it."""
         self.administrate("delete-topic", name)
         self.topics.remove(name)
         for send in self.sends:
             if send.topic == name:
                 send.topic = f"{name} (deleted)"
+
+        def created():
+            try:
+                self.topic(name, partitions)
+                return True
+            except RuntimeError as refused:
+                self.topics.remove(name)
+                if "TopicExists" not in str(refused):
+                    raise
+        self.wait_until("the topic to be gone", created)
 
     def wait_until(self, what, true, seconds=120):
         """Waits for something that the broker does when it likes."""

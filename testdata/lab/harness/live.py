@@ -58,8 +58,8 @@ class Activity(threading.Thread):
         payments.abort() if self.steps % 5 == 0 else payments.commit()
         if self.steps % 15 == 0:
             self.lab.administrate("delete-records", "orders", partition=0, before=(self.steps - 10) * 20)
-        if self.steps % 20 == 0:
-            by = signal.SIGKILL if self.steps % 40 == 0 else signal.SIGTERM
+        if self.steps % 10 == 0:
+            by = signal.SIGKILL if self.steps % 20 == 0 else signal.SIGTERM
             self.kills, self.restarts = self.kills + (by == signal.SIGKILL), self.restarts + 1
             self.lab.broker.stop(by)
             self.lab.start()
@@ -73,7 +73,8 @@ def wrong(status, output):
     findings = report["findings"]
     loud, complete = any(f["severity"] in LOUD for f in findings), report["verdict"]["complete"]
     bad = [f"{f['code']}: {f['title']}" for f in findings if f["code"] not in TRUE_FINDINGS and f["severity"] in LOUD]
-    bad += [f"damage {d['file']} at {d['position']}: {d['detail']}" for d in report["coverage"]["damage"] if not d["expected"]]
+    # A file that the broker took away while it was read is a fact, and keeps the audit incomplete.
+    bad += [f"damage {d['file']} at {d['position']}: {d['detail']}" for d in report["coverage"]["damage"] if not d["expected"] and d["kind"] != "unreadable"]
     documented = 1 if loud else 0 if complete else 3
     if status != documented:
         bad.append(f"exit status {status}, documented is {documented}")
@@ -101,9 +102,10 @@ def run(out, release, rounds):
                 (out / f"live-{number}.json").write_text(scan.stdout)
                 (out / f"live-{number}.err").write_text(scan.stderr)
                 print(f"scan {number}: {'; '.join(bad)[:400]}", flush=True)
-            if activity.failure:
-                raise activity.failure
-            time.sleep(0.1)
+            while activity.steps < number // 2:     # something happens between any two looks but one
+                if activity.failure:
+                    raise activity.failure
+                time.sleep(0.05)
         activity.ended.set()
         activity.join(120)
         print(f"{rounds} scans while {activity.steps * 100} records were written, the broker restarted {activity.restarts} times, {activity.kills} of them killed; "

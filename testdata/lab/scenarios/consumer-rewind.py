@@ -23,6 +23,7 @@ def run(lab):
         life.kill()
     read(lab, "ledger", "bills", 70)
     read(lab, "late", "bills", 20)
+    lab.truth["mustReport"] = ["consumer-rewind"]
     lab.truth["rewinds"] = [{"group": "billing", "topic": "orders", "partition": 0, "from": 60, "to": 30}]
     lab.truth["consumedBy"] = [{"topic": "bills", "group": "ledger", "copies": "all"}, {"topic": "bills", "group": "late", "copies": "none"}]
     lab.stop()

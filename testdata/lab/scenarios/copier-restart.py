@@ -1,25 +1,30 @@
 """A mirroring copier that keeps client times, without idempotence as Connect has it, is killed before it
-stored its position and copies 15 records again, in batches of other sizes. Source and target are there.
+stored its position and copies 15 records again, in batches of other sizes. Source and target are there,
+unless only the target is given to the investigator; where each request holds a single record, the copies
+then look like a client's retries.
 """
 from harness.laboratory import orders
 
-
-def copy(rows):
-    return [{"key": r[3], "value": r[4], "time": r[5]} for r in rows]
+RUNS = [{}, {"writer": "idempotent"}, {"files": "no-source"}, {"files": "no-source", "requests": "single-records"}]
 
 
-def run(lab, settings={"enable_idempotence": "false"}, keep=lambda path: True):
+def run(lab, writer="plain", files="all", requests="batches"):
     lab.start()
     lab.topic("orders")
     lab.topic("mirror.orders")
-    lab.producer("source").send("orders", orders(1, 60), mode="each")
+    lab.producer("source").send("orders", orders(1, 60))
     lab.consumer("copier", ["orders"])
-    rows = lab.poll("copier", 60)
-    first = lab.producer("A", own=True, linger_ms=5, batch_size=700, **settings)
-    first.send("mirror.orders", copy(rows[:45]), mode="batch", cause="pipeline-replay")
-    first.kill()
-    second = lab.producer("B", own=True, linger_ms=5, batch_size=1600, **settings)
-    second.send("mirror.orders", copy(rows[30:]), mode="batch", cause="pipeline-replay")
-    second.close()
-    lab.stop()
-    lab.leave(keep)
+    rows = [{"key": r[3], "value": r[4], "time": r[5]} for r in lab.poll("copier", 60)]
+    settings = {"enable_idempotence": str(writer == "idempotent").lower()}
+    for name, part, size in (("A", rows[:45], 700), ("B", rows[30:], 1600)):
+        batches = {"linger_ms": 0} if requests == "single-records" else {"linger_ms": 5, "batch_size": size}
+        life = lab.producer(name, own=True, **settings, **batches)
+        life.send("mirror.orders", part, mode="each" if requests == "single-records" else "batch", cause="pipeline-replay")
+        life.kill()
+    if writer == "idempotent":
+        lab.also["pipeline-replay"] = ["resend-new-session"]
+    if files == "no-source":
+        lab.also["pipeline-replay"] = ["undetermined"]
+        lab.not_certain = True
+    lab.stop(count=files == "all")
+    lab.leave(keep=lambda path: files == "all" or str(path).startswith("mirror"))

@@ -17,14 +17,13 @@ def run(lab):
     lab.producer("source").send("orders", orders(1, 40), mode="batch")
     for name in ("A", "B"):
         life = lab.producer(name, own=True, transactional_id="billing")
-        lab.consumer("billing-service", ["orders"], life.application)
+        lab.consumer("billing-service", ["orders"], life.application, session_timeout_ms=6000, heartbeat_interval_ms=2000)
         rounds = 0
-        while rows := lab.poll("billing-service", 10, life.application, wait=8000 if not rounds else 2500):
+        while rows := lab.poll("billing-service", 10, life.application, wait=30_000 if not rounds else 2500):
             life.begin()
             life.send("bills", [bill(r) for r in rows], mode="batch")
             rounds += 1
             if name == "A" and rounds == 3:
-                life.application.tell(do="close-consumer", name="billing-service")
                 break
             life.tell("send-offsets", consumer="billing-service", offsets=[["orders", 0, rows[-1][2] + 1]])
             life.commit()
