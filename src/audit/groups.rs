@@ -86,6 +86,15 @@ impl Element for Wanted {
     }
 }
 
+/// Which records get a second look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// Those whose identity and content may be there twice.
+    Repeats,
+    /// All of them.
+    All,
+}
+
 /// Counts keys by topic, and finds the records whose identity and content may be there twice: into
 /// `wanted`, some more than once.
 ///
@@ -95,11 +104,13 @@ pub(super) fn group(
     rows: RowStore,
     partitions: &[PartitionView<'_>],
     topics: usize,
+    wants: Wants,
     wanted: &mut Sorter<Wanted>,
 ) -> Result<Vec<KeyCounts>, AuditError> {
     let mut grouping = Grouping {
         partitions,
         counts: vec![KeyCounts::default(); topics],
+        wants,
         wanted,
         at: None,
         held: Vec::new(),
@@ -120,6 +131,7 @@ pub(super) fn group(
 struct Grouping<'a> {
     partitions: &'a [PartitionView<'a>],
     counts: Vec<KeyCounts>,
+    wants: Wants,
     wanted: &'a mut Sorter<Wanted>,
     at: Option<(Fingerprint, u32)>,
     /// The rows of the current identity, as long as there are few: only together they tell whether
@@ -234,6 +246,9 @@ impl Grouping<'_> {
             self.content.push(Content { topic, first: wanted, judged, records: 1, committed: committed > 0 });
             if judged {
                 self.elsewhere.push((topic, wanted));
+                if self.wants == Wants::All {
+                    self.wanted.push(wanted)?;
+                }
             }
             return Ok(());
         };

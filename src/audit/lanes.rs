@@ -2,6 +2,7 @@
 //! lane.
 
 use super::routing::{Route, Routed};
+use super::sought::{Sighting, Sought};
 use crate::candidates::{DigestKey, Row};
 use crate::facts::BatchFact;
 use crate::format::control::ControlRecord;
@@ -23,6 +24,8 @@ pub(super) enum RecordLane<'p> {
         partition: u32,
         /// How its keys are routed, where that is known.
         route: Option<Route>,
+        /// The one key that is looked for; all of them otherwise.
+        sought: Option<&'p Sought>,
     },
     /// Nothing: a replica that does not lead, or only headers were asked for.
     Skip,
@@ -44,6 +47,14 @@ impl RecordCounts {
         self.keyed += other.keyed;
         self.without_key += other.without_key;
         self.undecoded += other.undecoded;
+    }
+
+    const fn count(&mut self, keyed: Keyed) {
+        match keyed {
+            Keyed::Yes => self.keyed += 1,
+            Keyed::Without => self.without_key += 1,
+            Keyed::Undecoded => self.undecoded += 1,
+        }
     }
 
     /// All of them.
@@ -95,7 +106,7 @@ impl Lanes {
             read = batch.for_each_record(&mut self.decompressor, |record| {
                 control = control.or_else(|| ControlRecord::read(record).ok());
             });
-        } else if let RecordLane::Digest { plan, log_start, partition, route } = *lane {
+        } else if let RecordLane::Digest { plan, log_start, partition, route, sought } = *lane {
             let Self { digest_key, decompressor, content } = self;
             let Gathered { rows, counts, routed, .. } = into;
             let (mut first, mut last, mut count) = (None, None, 0u32);
@@ -109,15 +120,18 @@ impl Lanes {
                 if let Some(route) = route {
                     route.take(record, routed);
                 }
-                let (keyed, identity) = digest_key.identity(&plan.identity, content, &plan.mask, record);
-                match keyed {
-                    Keyed::Yes => {
-                        counts.keyed += 1;
-                        let selector = digest_key.selector(content, &plan.mask, &plan.sieve, record);
-                        rows.push(Row { identity, partition, selector, offset: record.offset });
+                if let Some(sought) = sought {
+                    let (keyed, sighting) = sought.look(&plan.identity, &plan.mask, content, record);
+                    if sighting == Sighting::Other {
+                        counts.count(keyed);
+                        return;
                     }
-                    Keyed::Without => counts.without_key += 1,
-                    Keyed::Undecoded => counts.undecoded += 1,
+                }
+                let (keyed, identity) = digest_key.identity(&plan.identity, content, &plan.mask, record);
+                counts.count(keyed);
+                if keyed == Keyed::Yes {
+                    let selector = digest_key.selector(content, &plan.mask, &plan.sieve, record);
+                    rows.push(Row { identity, partition, selector, offset: record.offset });
                 }
             });
             complete_wrapper(&mut header, first, last, count);

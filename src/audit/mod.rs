@@ -23,7 +23,9 @@ mod restored;
 mod routing;
 mod samples;
 mod snapshots;
+mod sought;
 mod strays;
+mod trace;
 mod verify;
 
 use crate::candidates::spill::{Sorter, TempSpace};
@@ -41,16 +43,22 @@ use crate::keys::Identity;
 use crate::plan::routing::Routing;
 use crate::plan::{ContentRules, KeyChoice, TopicPlan};
 use crate::relations::{self, KeyGroup, RelatedCopy, Relations, StoredCopy};
+use crate::report;
+use crate::report::answer::Answer;
 use crate::report::model::{Invocation, Note, Report};
+use crate::report::table::Reading;
+use crate::report::trace::Trace;
 use crate::units::ProducerId;
-use groups::{PartitionView, Wanted};
+use groups::{PartitionView, Wanted, Wants};
 use internal_topics::InternalTopics;
 use lanes::RecordLane;
 pub use memory::Memory;
 use pass::{PartitionOutcome, Subject, SubjectSegment};
 use routing::Route;
+pub use sought::Sought;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+pub use trace::Values;
 
 /// What is to be audited, and how.
 #[derive(Clone, Debug)]
@@ -143,6 +151,8 @@ pub struct Audit {
     pub commit_notes: Vec<Note>,
     topic_ids: BTreeMap<String, String>,
     choice: SurplusChoice,
+    /// What was found of the one key that was asked for.
+    found: Option<Trace>,
 }
 
 impl Audit {
@@ -162,14 +172,48 @@ impl Audit {
 /// be read on the way is in the coverage of the report.
 pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
     let threads = options.threads.clamp(1, options.memory.most_threads());
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| AuditError::Usage(format!("cannot start {threads} threads: {error}")))?;
-    pool.install(|| run_in_pool(options, threads))
+    pool(threads)?.install(|| run_in_pool(options, threads, None))
 }
 
-fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditError> {
+/// Audits what bears on one key: the batch lane of everything, and of the records those that have the
+/// key, which is all that is held. Also says whether everything could be read.
+///
+/// # Errors
+/// As [`run`].
+pub fn trace(options: &AuditOptions, request: &Request<'_>) -> Result<(Answer<Trace>, Reading), AuditError> {
+    let threads = options.threads.clamp(1, options.memory.most_threads());
+    let options = AuditOptions { examples: Examples::All, ..options.clone() };
+    let audit = pool(threads)?.install(|| run_in_pool(&options, threads, Some(request)))?;
+    let report = audit.report;
+    let complete = report::verdict::of(&report, None).complete;
+    let reading = if complete { Reading::Whole } else { Reading::Partial };
+    let trace = audit.found.unwrap_or_else(|| Trace::of(request.sought.text()));
+    Ok((Answer::new(report.invocation, report.as_of_timestamp, trace, report.coverage), reading))
+}
+
+/// The one key that is looked for, and how much is told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The key.
+    pub sought: &'a Sought,
+    /// Copies that are listed.
+    pub most: usize,
+    /// Whether values may be told.
+    pub values: Values,
+}
+
+fn pool(threads: usize) -> Result<rayon::ThreadPool, AuditError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| AuditError::Usage(format!("cannot start {threads} threads: {error}")))
+}
+
+fn run_in_pool(
+    options: &AuditOptions,
+    threads: usize,
+    request: Option<&Request<'_>>,
+) -> Result<Audit, AuditError> {
     let mut inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
     let side_files_alone =
         |dir: &PartitionDir| dir.segments.is_empty() && matches!(dir.selection, Selection::Files { .. });
@@ -206,7 +250,11 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
                 at,
                 dir,
                 leaders[at] == at,
-                Chosen { plan: &plans[topics.of_partition(at)], routing: routings[topics.of_partition(at)] },
+                Chosen {
+                    plan: &plans[topics.of_partition(at)],
+                    routing: routings[topics.of_partition(at)],
+                    sought: request.map(|request| request.sought),
+                },
                 &internal,
                 options,
             )
@@ -234,7 +282,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         })
         .collect();
     let mut wanted = Sorter::<Wanted>::new(shares.wanted, space.clone());
-    let key_counts = groups::group(rows, &views, topics.all.len(), &mut wanted)?;
+    let wants = if request.is_some() { Wants::All } else { Wants::Repeats };
+    let key_counts = groups::group(rows, &views, topics.all.len(), wants, &mut wanted)?;
     let look = copies::SecondLook {
         subjects: &subjects,
         outcomes: &outcomes,
@@ -249,6 +298,14 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         assemble::relations_base(&inventory, &topics, &plans, &outcomes, &sessions, &led, &internal);
     let mut candidates = candidates.finish()?;
     let candidates = std::iter::from_fn(|| candidates.take_next().transpose());
+    let mut found = Vec::new();
+    let candidates = candidates.inspect(|candidate| {
+        if let (Some(_), Ok(candidate)) = (request, candidate)
+            && found.len() < trace::HELD
+        {
+            found.push(candidate.copy.clone());
+        }
+    });
     relations.groups = relations::group(&relations.partitions, &relations.sessions, candidates)?;
     let (mut wanted, mut strays) = (Sorter::<Wanted>::new(shares.wanted, space.clone()), Vec::new());
     strays::wanted(&subjects, &outcomes, &led, options.mode, &mut wanted)?;
@@ -264,6 +321,9 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
 
     let (stretches, doubts) = restored::stretches(&inventory, &subjects, &outcomes, &led, options.mode);
     restored::relate(&mut relations, stretches, &look, || Sorter::new(shares.wanted, space.clone()))?;
+    if request.is_some() {
+        trace::keep_found(&mut relations, &found);
+    }
 
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
@@ -278,8 +338,11 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     findings.extend(judgement::misrouted::judge(&routed, options.examples));
     findings.extend(judgement::rewinds::judge(&relations, options.examples));
     findings.extend(judgement::reuse::judge(&reused_offsets(&inventory, &outcomes)));
-    let compared = compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode);
-    findings.extend(judgement::replicas::judge(&compared));
+    if request.is_none() {
+        // Reads every replica once more, and says nothing of one key.
+        let compared = compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode);
+        findings.extend(judgement::replicas::judge(&compared));
+    }
     // Copies are told apart from updates by all that are accused, whichever of them are chosen.
     let accused = assemble::accused(&findings);
     let mut untold = 0;
@@ -290,8 +353,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     }
     name_transactions(&mut findings, &internal);
     let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
-    let mut notes =
-        verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode).check(&mut findings);
+    let mut verifier = verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode);
+    let mut notes = verifier.check(&mut findings);
     notes.extend(doubts);
     notes.extend(snapshots::gone(&inventory, &contexts));
     let parts = assemble::Parts {
@@ -314,7 +377,18 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
     let topic_ids = topics.all.iter().filter_map(|t| Some((t.name.clone(), t.id.clone()?))).collect();
     judgement::identify(&mut findings, &topic_ids);
     let blocks = internal.producer_id_blocks();
-    let events = judgement::events(&judged, &sessions, &relations.rewinds, &findings, blocks);
+    let mut events = judgement::events(&judged, &sessions, &relations.rewinds, &findings, blocks);
+    let found = request.map(|request| {
+        let story = trace::Story {
+            relations: &relations,
+            plans: &plans,
+            counts: &key_counts,
+            partitions: &judged,
+            findings: &findings,
+            events: std::mem::take(&mut events),
+        };
+        story.tell(request, &found, &mut verifier)
+    });
     let report = assemble::report(&parts, findings, events);
     let commit_notes = internal_topics::commit_notes(&inventory, &leaders, &outcomes, &internal);
     let choice = options.surplus.clone();
@@ -326,6 +400,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize) -> Result<Audit, AuditErr
         commit_notes,
         topic_ids,
         choice,
+        found,
     })
 }
 
@@ -382,6 +457,7 @@ impl Topics {
 struct Chosen<'p> {
     plan: &'p TopicPlan,
     routing: Option<Routing>,
+    sought: Option<&'p Sought>,
 }
 
 fn subject<'p>(
@@ -430,9 +506,9 @@ fn subject<'p>(
     let digests = leads && options.records == Records::Read;
     let lane = match (digests, u32::try_from(at)) {
         (true, Ok(partition)) => {
-            let Chosen { plan, routing } = chosen;
+            let Chosen { plan, routing, sought } = chosen;
             let route = routing.and_then(|routing| Route::new(routing, dir));
-            RecordLane::Digest { plan, log_start: dir.log_start_offset, partition, route }
+            RecordLane::Digest { plan, log_start: dir.log_start_offset, partition, route, sought }
         }
         _ => RecordLane::Skip,
     };

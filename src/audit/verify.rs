@@ -2,7 +2,7 @@
 
 use super::pass::Subject;
 use crate::finding::{Copy, Finding, Group};
-use crate::format::{Decompressor, SegmentItem};
+use crate::format::{Decompressor, Record, SegmentItem};
 use crate::input::{self, Inventory, ReadMode};
 use crate::keys::{Content, Mask};
 use crate::plan::TopicPlan;
@@ -84,6 +84,15 @@ impl<'a> Verifier<'a> {
 
     /// The content of the record, read again from its place.
     fn read(&mut self, copy: &Copy) -> Option<Vec<u8>> {
+        let mask = *self.masks.get(*self.by_directory.get(copy.directory.as_str())?)?;
+        let mut content = std::mem::take(&mut self.content);
+        let bytes = self.record(copy, |record| content.bytes(record, mask).to_vec());
+        self.content = content;
+        bytes
+    }
+
+    /// Reads the record again from its place.
+    pub(super) fn record<T>(&mut self, copy: &Copy, mut take: impl FnMut(&Record<'_>) -> T) -> Option<T> {
         let at = *self.by_directory.get(copy.directory.as_str())?;
         let dir = self.inventory.partitions.get(at)?;
         let segment = dir.segments.iter().position(|segment| segment.file_name == copy.segment)?;
@@ -95,16 +104,19 @@ impl<'a> Verifier<'a> {
             SegmentItem::Suspect(suspect) => suspect.in_line()?,
             SegmentItem::Damage(_) => return None,
         };
-        let mask = *self.masks.get(at)?;
         let mut found = None;
-        let content = &mut self.content;
         batch
             .for_each_record(&mut self.decompressor, |record| {
                 if record.offset.0 == copy.offset {
-                    found = Some(content.bytes(record, mask).to_vec());
+                    found = Some(take(record));
                 }
             })
             .ok()?;
         found
+    }
+
+    /// The fields of a copy that do not count as content.
+    pub(super) fn mask(&self, copy: &Copy) -> Option<&Mask> {
+        self.masks.get(*self.by_directory.get(copy.directory.as_str())?).copied()
     }
 }

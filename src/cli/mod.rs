@@ -14,6 +14,7 @@ mod scan;
 mod schema;
 mod size;
 mod terminal;
+mod trace;
 
 use crate::error::AuditError;
 use clap::{Parser, Subcommand};
@@ -41,6 +42,8 @@ pub enum Command {
     /// Tell what consumer groups committed, where their positions went back, and which copies they have
     /// behind them
     Offsets(Box<offsets::OffsetsArguments>),
+    /// Tell the story of one business key: its copies, their writers, what happened around them
+    Trace(Box<trace::TraceArguments>),
     /// Print what a broker's file holds, as Kafka's dump tool does
     Dump(dump::DumpArguments),
     /// Say what a finding means, what else looks like it, and what to do
@@ -58,6 +61,7 @@ impl Command {
         match self {
             Self::Scan(arguments) => scan::run(arguments, out),
             Self::Offsets(arguments) => offsets::run(arguments, out),
+            Self::Trace(arguments) => trace::run(arguments, out),
             Self::Dump(arguments) => dump::run(arguments, out),
             Self::Explain(command) => command.run(out),
             Self::Schema => schema::run(out),

@@ -91,6 +91,36 @@ pub struct Event {
     pub detail: String,
 }
 
+/// Puts things into the order of their times. `of` gives the log, the partition and the offset of a
+/// thing, and its time. Inside a partition offsets give the order, whatever the times say: a thing never
+/// stands before one that has a lower offset.
+pub fn in_turn<T, L: Ord + Clone>(
+    things: Vec<T>,
+    of: impl for<'t> Fn(&'t T) -> ((L, i32, i64), Option<i64>),
+) -> Vec<T> {
+    let mut placed: Vec<_> = things
+        .into_iter()
+        .map(|thing| {
+            let (place, time) = of(&thing);
+            (place, time, thing)
+        })
+        .collect();
+    placed.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut log: Option<(L, i32)> = None;
+    let mut turn = None;
+    for (place, time, _) in &mut placed {
+        let own = (place.0.clone(), place.1);
+        if log.as_ref() != Some(&own) {
+            (log, turn) = (Some(own), None);
+        }
+        turn = turn.max(*time);
+        *time = turn;
+    }
+    // What has no time stands first: it comes before the first thing that has one.
+    placed.sort_by_key(|(_, turn, _)| *turn);
+    placed.into_iter().map(|(_, _, thing)| thing).collect()
+}
+
 impl Event {
     /// An event that is about no session and no finding.
     #[must_use]

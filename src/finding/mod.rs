@@ -13,7 +13,7 @@ mod word;
 
 pub use code::{Code, Severity};
 pub use copy::{BusinessKey, Copy, Group, KeyPart, Level, Place, Visibility};
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, in_turn};
 pub use evidence::{
     DivergentRange, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference, Stretch,
     Transaction,

@@ -9,7 +9,7 @@
 use super::Partition;
 use super::draft::{count, offsets};
 use crate::facts::{HoleKind, PartitionContext, PartitionFacts, Rewind, SequenceStep, Sessions, StepKind};
-use crate::finding::{Event, EventKind, Finding, Outcome, ProtectionMode};
+use crate::finding::{Event, EventKind, Finding, Outcome, ProtectionMode, in_turn};
 
 use crate::units::{Offset, ProducerEpoch, Sequence};
 
@@ -68,27 +68,13 @@ pub fn weightiest(mut events: Vec<Event>, most: usize) -> (Vec<Event>, u64) {
 
 /// In the order of their times; inside a partition in the order of offsets.
 fn in_order(mut events: Vec<Event>) -> Vec<Event> {
-    let place = |event: &Event| (event.topic.clone(), event.partition, event.offset, event.kind);
-    // A group's position steps back at a time of its own, behind all that it will read again.
-    let is_beside = |event: &Event| event.kind == EventKind::Rewind;
-    events.sort_by_cached_key(|event| (is_beside(event), place(event), event.detail.clone()));
-    let mut turns = Vec::with_capacity(events.len());
-    let mut turn: Option<i64> = None;
-    let mut log: Option<(String, i32)> = None;
-    for event in &events {
-        let own = (event.topic.clone(), event.partition);
-        if log.as_ref() != Some(&own) || is_beside(event) {
-            turn = None;
-            log = Some(own);
-        }
-        turn = turn.max(event.timestamp);
-        turns.push(turn);
-    }
-    let mut numbered: Vec<(Option<i64>, usize, Event)> =
-        turns.into_iter().zip(events).enumerate().map(|(at, (turn, event))| (turn, at, event)).collect();
-    // What has no time stands first: it comes before the first thing that has one.
-    numbered.sort_by_key(|&(turn, at, _)| (turn, at));
-    numbered.into_iter().map(|(_, _, event)| event).collect()
+    events.sort_by(|a, b| (a.kind, &a.detail).cmp(&(b.kind, &b.detail)));
+    in_turn(events, |event| {
+        // A group's position steps back at a time of its own, behind all that it will read again.
+        let beside = event.kind == EventKind::Rewind;
+        let log = (event.topic.clone(), beside.then_some(event.timestamp));
+        ((log, event.partition, event.offset), event.timestamp)
+    })
 }
 
 fn of_log(context: &PartitionContext, facts: &PartitionFacts, events: &mut Vec<Event>) {

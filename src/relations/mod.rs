@@ -8,6 +8,7 @@
 mod build;
 mod candidate;
 mod copied;
+mod copy;
 mod level;
 
 pub use build::{group, group_across_topics};

@@ -14,6 +14,7 @@ pub mod offsets;
 pub mod schema;
 pub mod sink;
 pub mod table;
+pub mod trace;
 pub mod verdict;
 pub mod wording;
 

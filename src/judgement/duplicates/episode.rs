@@ -2,7 +2,7 @@
 
 use super::pair::{self, Pair};
 use super::{Examples, Words, restored};
-use crate::finding::{Code, Copy, Counts, Finding, Group, Level, Place, TopicPartition, Visibility, Window};
+use crate::finding::{Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window};
 use crate::relations::{KeyGroup, Relations, SessionNote, StoredCopy};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -248,45 +248,11 @@ impl<'r> Episode<'r> {
     }
 
     fn copy(&self, copy: &StoredCopy, pair: Option<Pair<'_>>) -> Copy {
-        let note = pair::partition(self.relations, copy.partition);
-        let topic = self.topic_of(copy);
-        let segment = usize::try_from(copy.batch.segment).ok();
         Copy {
-            topic: topic.clone(),
-            partition: note.map_or(-1, |note| note.partition),
-            directory: note.map_or_else(String::new, |note| note.directory.clone()),
-            broker_id: note.and_then(|note| note.broker_id),
-            segment: note.and_then(|note| note.segments.get(segment?)).cloned().unwrap_or_default(),
-            position: copy.batch.position.0,
-            offset: copy.offset.0,
-            timestamp: None,
-            time: None,
-            timestamp_type: copy.timestamp_type.name().to_owned(),
-            producer_id: copy.producer_id.0,
-            producer_epoch: copy.producer_epoch.map(|epoch| epoch.0),
-            sequence: copy.sequence.map(crate::units::Sequence::get),
-            session: pair::session(self.relations, copy).map(|session| session.name.clone()),
-            partition_leader_epoch: copy.partition_leader_epoch.map(|epoch| epoch.0),
-            batch_base_offset: copy.batch.base_offset.0,
-            crc: copy.batch.crc,
-            visibility: copy.visibility,
             level: pair.as_ref().map(|pair| pair.level),
-            repeats: pair.map(|pair| Place {
-                topic: self.topic_of(pair.earlier),
-                partition: pair.partition(pair.earlier).map_or(-1, |note| note.partition),
-                offset: pair.earlier.offset.0,
-            }),
-            value: None,
+            repeats: pair.map(|pair| self.relations.place(pair.earlier)),
+            ..self.relations.told(copy)
         }
-        .at_time(copy.timestamp)
-    }
-
-    fn topic_of(&self, copy: &StoredCopy) -> String {
-        let topic =
-            pair::partition(self.relations, copy.partition).and_then(|note| usize::try_from(note.topic).ok());
-        topic
-            .and_then(|at| self.relations.topics.get(at))
-            .map_or_else(String::new, |topic| topic.name.clone())
     }
 
     /// How many surplus copies read_committed consumers do not see, in words; nothing where they see

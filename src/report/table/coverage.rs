@@ -35,7 +35,7 @@ pub(super) fn show(page: &mut Page, report: &Report) {
 }
 
 /// The coverage of any answer.
-pub(super) fn write(page: &mut Page, coverage: &Coverage, reading: Reading) {
+pub(in crate::report) fn write(page: &mut Page, coverage: &Coverage, reading: Reading) {
     let how_much = match reading {
         Reading::Interrupted => "interrupted, not everything was read",
         Reading::Whole => "everything was read",

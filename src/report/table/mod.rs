@@ -13,6 +13,7 @@ mod offsets;
 mod singles;
 
 pub use coverage::Reading;
+pub(super) use coverage::write as write_coverage;
 pub use offsets::write as write_offsets;
 
 use super::escape::Terminal;

@@ -1,0 +1,369 @@
+//! The story of one business key: its copies, what happened around them, and in which fields they
+//! differ.
+//!
+//! Goes in: the copies that an audit of one key found, with everything that the batch lane knows.
+//! Comes out: the copies in the order of time, events cut to what bears on them, differences by field.
+
+use super::groups::KeyCounts;
+use super::verify::Verifier;
+use super::{Request, sought};
+use crate::facts::{PartitionFacts, Rewind, TransactionSpan};
+use crate::finding::{BusinessKey, Copy, Event, EventKind, Finding, Place, Visibility, in_turn};
+use crate::format::Record;
+use crate::judgement::{self, Partition};
+use crate::keys::{Mask, scalars};
+use crate::plan::TopicPlan;
+use crate::relations::{Relations, StoredCopy};
+use crate::report::model::VisibleRecords;
+use crate::report::trace::{Difference, TopicIdentity, Trace};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Copies that are held; those behind them are counted.
+pub(super) const HELD: usize = 100_000;
+/// Events that are told.
+const EVENTS: usize = 500;
+
+/// Members of one JSON document that are compared one by one.
+const MEMBERS: usize = 1_000;
+
+/// Whether the values of fields may be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Only the names of fields.
+    Withheld,
+    /// The values, too.
+    Shown,
+}
+
+/// Leaves out what is about other keys: batches in another topic's place, and the rest of copied files.
+pub(super) fn keep_found(relations: &mut Relations, found: &[StoredCopy]) {
+    let places: BTreeSet<(u32, i64)> = found.iter().map(|copy| (copy.partition, copy.offset.0)).collect();
+    relations.groups.retain(|group| {
+        group.copies.iter().any(|copy| places.contains(&(copy.copy.partition, copy.copy.offset.0)))
+    });
+    for stretch in &mut relations.copied {
+        (stretch.unlisted, stretch.hidden_records) = (0, 0);
+    }
+}
+
+/// What an audit of one key found out.
+pub(super) struct Story<'a> {
+    pub(super) relations: &'a Relations,
+    pub(super) plans: &'a [TopicPlan],
+    pub(super) counts: &'a [KeyCounts],
+    pub(super) partitions: &'a [Partition<'a>],
+    pub(super) findings: &'a [Finding],
+    pub(super) events: Vec<Event>,
+}
+
+impl Story<'_> {
+    /// The answer to `request`, for which these records were found.
+    pub(super) fn tell(
+        self,
+        request: &Request<'_>,
+        found: &[StoredCopy],
+        verifier: &mut Verifier<'_>,
+    ) -> Trace {
+        let mut copies = copies(self.relations, found);
+        let findings = touching(self.findings, &copies);
+        let events = around(self.events, &copies, self.partitions, &self.relations.rewinds);
+        let (events, events_omitted) = judgement::weightiest(events, EVENTS);
+        let mut visibility = crate::report::model::Visibility::default();
+        for counts in self.counts {
+            for (sum, seen) in [
+                (&mut visibility.read_uncommitted, counts.uncommitted),
+                (&mut visibility.read_committed, counts.committed),
+            ] {
+                let add =
+                    |sum: &mut Option<u64>, part: u64| *sum = Some(sum.unwrap_or(0).saturating_add(part));
+                sum.records = sum.records.saturating_add(seen.keyed_records);
+                add(&mut sum.distinct_keys, seen.distinct_keys);
+                add(&mut sum.repeated_key_records, seen.keyed_records.saturating_sub(seen.distinct_keys));
+            }
+        }
+        let VisibleRecords { records, .. } = visibility.read_uncommitted;
+        copies.truncate(request.most);
+        let differences = differences(&mut copies, verifier, request.values);
+        let mut identities: Vec<TopicIdentity> = Vec::new();
+        for plan in self.plans.iter().filter(|plan| !plan.internal) {
+            let has_it = copies.iter().any(|copy| copy.topic == plan.topic);
+            if has_it || copies.is_empty() {
+                identities.push(TopicIdentity {
+                    topic: plan.topic.clone(),
+                    key: plan.identity.name(),
+                    why: plan.why.clone(),
+                });
+            }
+        }
+        let listed = u64::try_from(copies.len()).unwrap_or(u64::MAX);
+        Trace {
+            copies_omitted: records.saturating_sub(listed),
+            copies,
+            identities,
+            events,
+            events_omitted,
+            differences,
+            visibility,
+            findings: findings.iter().filter(|f| !f.id.is_empty()).map(|f| f.id.clone()).collect(),
+            details: findings,
+            ..Trace::of(request.sought.text())
+        }
+    }
+}
+
+/// The findings that touch the copies, with no more of their lists than that. Those about duplicates
+/// rest on this key alone, so that they have no id: that of `scan` stands for a whole episode.
+fn touching(findings: &[Finding], copies: &[Copy]) -> Vec<Finding> {
+    let stands = |topic: &str, partition: i32, first: i64, last: Option<i64>| {
+        copies.iter().any(|copy| {
+            (copy.topic.as_str(), copy.partition) == (topic, partition)
+                && first <= copy.offset
+                && last.is_none_or(|last| copy.offset <= last)
+        })
+    };
+    let logs = logs(copies);
+    let mut touching = Vec::new();
+    for finding in findings {
+        let mut finding = finding.clone();
+        if finding.level.is_some() {
+            finding.id = String::new();
+            touching.push(finding);
+            continue;
+        }
+        finding.transactions.retain(|t| stands(&t.topic, t.partition, t.first_offset, t.last_offset));
+        finding.stretches.retain(|stretch| {
+            stretch.topic.as_deref().zip(stretch.partition).is_some_and(|(topic, partition)| {
+                stands(topic, partition, stretch.first_offset, Some(stretch.last_offset))
+            })
+        });
+        finding.gaps.retain(|gap| {
+            let range = logs.get(&(gap.topic.as_str(), gap.partition));
+            range.is_some_and(|&(first, last)| first < gap.at_offset && gap.at_offset <= last)
+        });
+        finding
+            .records
+            .retain(|record| stands(&record.topic, record.partition, record.offset, Some(record.offset)));
+        finding.ranges.retain(|range| {
+            let copies = logs.get(&(range.topic.as_str(), range.partition));
+            copies.is_some_and(|&(first, last)| range.first_offset <= last && first <= range.last_offset)
+        });
+        finding.snapshots.clear();
+        let touches = !(finding.transactions.is_empty()
+            && finding.stretches.is_empty()
+            && finding.gaps.is_empty()
+            && finding.records.is_empty()
+            && finding.ranges.is_empty());
+        if touches {
+            touching.push(finding);
+        }
+    }
+    touching
+}
+
+/// The copies in the order of time; each with what it repeats, where it repeats something.
+fn copies(relations: &Relations, found: &[StoredCopy]) -> Vec<Copy> {
+    let mut repeats = BTreeMap::new();
+    for group in &relations.groups {
+        for related in &group.copies {
+            let earlier = related.repeats.and_then(|at| group.copies.get(usize::try_from(at).ok()?));
+            if let Some(earlier) = earlier {
+                let place = (related.copy.partition, related.copy.offset);
+                repeats.insert(place, (relations.place(&earlier.copy), related.level));
+            }
+        }
+    }
+    let copies = found.iter().map(|stored| {
+        let copy = relations.told(stored);
+        match repeats.get(&(stored.partition, stored.offset)) {
+            Some((earlier, level)) => Copy { repeats: Some(earlier.clone()), level: *level, ..copy },
+            None => copy,
+        }
+    });
+    in_turn(copies.collect(), |copy: &Copy| {
+        ((copy.directory.clone(), copy.partition, copy.offset), copy.timestamp)
+    })
+}
+
+/// What bears on the copies: the sessions and transactions that wrote them, and what happened in their
+/// partitions from the last thing before the first copy to the last copy.
+fn around(
+    events: Vec<Event>,
+    copies: &[Copy],
+    partitions: &[Partition<'_>],
+    rewinds: &[Rewind],
+) -> Vec<Event> {
+    let logs = logs(copies);
+    let sessions: BTreeSet<&str> = copies.iter().filter_map(|copy| copy.session.as_deref()).collect();
+    let ends = transaction_ends(copies, partitions);
+    let rewound = rewound(copies, rewinds);
+    let times: Vec<i64> = copies.iter().filter_map(|copy| copy.timestamp).collect();
+    let window = times.iter().min().zip(times.iter().max());
+    let mut before: BTreeMap<(String, i32, EventKind), i64> = BTreeMap::new();
+    for event in &events {
+        if let Some(&(first, _)) = logs.get(&(event.topic.as_str(), event.partition))
+            && event.offset <= first
+        {
+            let newest =
+                before.entry((event.topic.clone(), event.partition, event.kind)).or_insert(event.offset);
+            *newest = event.offset.max(*newest);
+        }
+    }
+    let bears = |event: &Event| {
+        if event.kind == EventKind::ProducerIdBlock {
+            return event
+                .timestamp
+                .zip(window)
+                .is_some_and(|(time, (first, last))| (first..=last).contains(&&time));
+        }
+        let Some(&(first, last)) = logs.get(&(event.topic.as_str(), event.partition)) else { return false };
+        let place = Place { topic: event.topic.clone(), partition: event.partition, offset: event.offset };
+        match event.kind {
+            EventKind::SessionBegin | EventKind::SessionEnd => {
+                event.session.as_deref().is_some_and(|session| sessions.contains(session))
+            }
+            EventKind::TransactionCommit | EventKind::TransactionAbort | EventKind::TransactionOpen => {
+                ends.contains(&place)
+            }
+            EventKind::Rewind => rewound.contains(&place),
+            EventKind::Duplicates => true,
+            EventKind::LogClosed | EventKind::LeaderEpoch | EventKind::Protection => {
+                let newest = before.get(&(event.topic.clone(), event.partition, event.kind));
+                (first..=last).contains(&event.offset) || newest == Some(&event.offset)
+            }
+            EventKind::OffsetGap | EventKind::SequenceGap | EventKind::SequenceStep => {
+                (first..=last).contains(&event.offset)
+            }
+            EventKind::ProducerIdBlock | EventKind::Other(_) => false,
+        }
+    };
+    events.into_iter().filter(bears).collect()
+}
+
+/// The first and the last offset of the copies, by topic and partition.
+fn logs(copies: &[Copy]) -> BTreeMap<(&str, i32), (i64, i64)> {
+    let mut logs = BTreeMap::new();
+    for copy in copies {
+        let range = logs.entry((copy.topic.as_str(), copy.partition)).or_insert((copy.offset, copy.offset));
+        *range = (copy.offset.min(range.0), copy.offset.max(range.1));
+    }
+    logs
+}
+
+/// Where the transactions of the copies end; where they begin, if they have no end.
+fn transaction_ends(copies: &[Copy], partitions: &[Partition<'_>]) -> BTreeSet<Place> {
+    let facts = |copy: &Copy| -> Option<&PartitionFacts> {
+        let of = |(context, _): &&Partition<'_>| {
+            context.topic == copy.topic && context.partition == copy.partition
+        };
+        partitions.iter().find(of).map(|&(_, facts)| facts)
+    };
+    let mut ends = BTreeSet::new();
+    for copy in copies.iter().filter(|copy| copy.visibility != Visibility::NonTransactional) {
+        let holds = |span: &&TransactionSpan| {
+            span.producer_id.0 == copy.producer_id
+                && span.first_offset.0 <= copy.offset
+                && span.last_offset.is_none_or(|last| copy.offset <= last.0)
+        };
+        if let Some(span) = facts(copy).and_then(|facts| facts.transactions.iter().find(holds)) {
+            let offset = span.marker_offset.unwrap_or(span.first_offset).0;
+            ends.insert(Place { topic: copy.topic.clone(), partition: copy.partition, offset });
+        }
+    }
+    ends
+}
+
+/// The events of groups that read a copy again.
+fn rewound(copies: &[Copy], rewinds: &[Rewind]) -> BTreeSet<Place> {
+    let read_again = |rewind: &&Rewind| {
+        copies.iter().any(|copy| {
+            (copy.topic.as_str(), copy.partition) == (rewind.topic.as_str(), rewind.partition)
+                && (rewind.to.0..rewind.from.0).contains(&copy.offset)
+        })
+    };
+    rewinds
+        .iter()
+        .filter(read_again)
+        .map(|rewind| Place { topic: rewind.topic.clone(), partition: rewind.partition, offset: rewind.to.0 })
+        .collect()
+}
+
+/// In which fields the copies differ. Also sets the values of the copies where they may be told.
+fn differences(copies: &mut [Copy], verifier: &mut Verifier<'_>, values: Values) -> Vec<Difference> {
+    let mut fields: BTreeMap<String, Vec<Option<Vec<u8>>>> = BTreeMap::new();
+    let count = copies.len();
+    let mut volatile: BTreeSet<String> = BTreeSet::new();
+    for (at, copy) in copies.iter_mut().enumerate() {
+        let Some(own) = verifier.record(copy, fields_of) else { continue };
+        volatile.extend(verifier.mask(copy).into_iter().flat_map(Mask::names));
+        if let (Values::Shown, Some(Some(value))) = (values, own.get("value")) {
+            copy.value = Some(match String::from_utf8(value.clone()) {
+                Ok(text) => BusinessKey::Text { text },
+                Err(error) => BusinessKey::Base64 { base64: BASE64_STANDARD.encode(error.as_bytes()) },
+            });
+        }
+        for (field, value) in own {
+            if let Some(slot) = fields.entry(field).or_insert_with(|| vec![None; count]).get_mut(at) {
+                *slot = value;
+            }
+        }
+    }
+    let differs = |values: &[Option<Vec<u8>>]| values.iter().any(|value| Some(value) != values.first());
+    let members_differ = fields.iter().any(|(field, values)| field.starts_with("json:") && differs(values));
+    fields
+        .into_iter()
+        // The value as a whole says nothing that its members do not say better.
+        .filter(|(field, values)| differs(values) && !(field == "value" && members_differ))
+        .map(|(pointer, found)| {
+            let distinct: BTreeSet<&Option<Vec<u8>>> = found.iter().collect();
+            Difference {
+                volatile: volatile.contains(&pointer),
+                distinct: u64::try_from(distinct.len()).unwrap_or(u64::MAX),
+                values: (values == Values::Shown).then(|| {
+                    let text = |value: &Vec<u8>| sought::spelled(value).into_owned();
+                    found.iter().map(|value| value.as_ref().map(text)).collect()
+                }),
+                pointer,
+            }
+        })
+        .collect()
+}
+
+/// The fields of a record as `--ignore-field` spells them, and the value as a whole.
+fn fields_of(record: &Record<'_>) -> BTreeMap<String, Option<Vec<u8>>> {
+    let mut fields = BTreeMap::new();
+    fields.insert("record-key".to_owned(), record.key.map(<[u8]>::to_vec));
+    fields.insert("value".to_owned(), record.value.map(<[u8]>::to_vec));
+    scalars(record.value.unwrap_or_default(), MEMBERS, &mut |pointer, raw| {
+        fields.insert(format!("json:{pointer}"), Some(raw.as_bytes().to_vec()));
+    });
+    for header in record.headers.iter() {
+        // Of headers that share a name the last one counts, as for Kafka's `lastHeader`.
+        let name = format!("header:{}", String::from_utf8_lossy(header.key));
+        fields.insert(name, header.value.map(<[u8]>::to_vec));
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::record::Headers;
+    use crate::units::Offset;
+
+    #[test]
+    fn fields_are_spelled_as_options_spell_them() {
+        let record = Record {
+            offset: Offset(0),
+            timestamp: 0,
+            client_timestamp: 0,
+            sequence: None,
+            key: Some(b"k"),
+            value: Some(br#"{"a":{"b":1},"c":[true]}"#),
+            headers: Headers::default(),
+        };
+        let fields: Vec<String> = fields_of(&record).into_keys().collect();
+        assert_eq!(fields, ["json:/a/b", "json:/c/0", "record-key", "value"]);
+    }
+}

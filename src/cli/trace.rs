@@ -1,0 +1,66 @@
+//! `trace`: the story of one business key.
+
+use super::evidence::EvidenceArguments;
+use super::output::OutputArguments;
+use crate::audit::{self, Request, Sought, Values};
+use crate::error::AuditError;
+use crate::report::answer::Answer;
+use crate::report::table::Reading;
+use crate::report::trace;
+use clap::Args;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Tell the story of one business key: every copy, who wrote it, and what happened around it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dedup-audit trace order-41 /var/kafka/orders-0
+  dedup-audit trace 7731 /var/kafka --key json:/payment/id --show-values
+  dedup-audit trace base64:AAAAKQ== broker-1/data broker-2/data --format json
+
+KEY is written as reports show keys: text, base64:… for other bytes, the parts of a joined key with +
+between them. Where the content identifies an event, it is the record key or the digits of the
+content's digest.
+
+Exit status: 0 no copy repeats another, and everything was read; 1 a copy repeats another; 2 could
+not run; 3 no copy was found to repeat another, but not everything could be read.")]
+pub struct TraceArguments {
+    /// The business key, as reports show it
+    #[arg(value_name = "KEY")]
+    sought: String,
+    #[command(flatten)]
+    evidence: EvidenceArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+    /// Copies that are listed
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    max_copies: usize,
+    /// Show the values of the records and of the fields that differ
+    #[arg(long)]
+    show_values: bool,
+}
+
+pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+    let mut options = arguments.evidence.audit_options()?;
+    let sink = arguments.evidence.sink();
+    arguments.output.check(&sink)?;
+    let values = if arguments.show_values { Values::Shown } else { Values::Withheld };
+    if arguments.show_values {
+        options.invocation.options.insert("showValues".to_owned(), true.into());
+    }
+    let sought = Sought::new(&arguments.sought);
+    let request = Request { sought: &sought, most: arguments.max_copies, values };
+    let (answer, reading) = audit::trace(&options, &request)?;
+    arguments.output.write(
+        &sink,
+        out,
+        |width, out| trace::write(&answer, reading, width, out),
+        |out| Answer::write_json(&answer, out),
+    )?;
+    let accused = answer.body.details.iter().any(|finding| finding.counts.surplus_records > 0);
+    Ok(ExitCode::from(match (accused, reading) {
+        (true, _) => 1,
+        (false, Reading::Partial | Reading::Interrupted) => 3,
+        (false, Reading::Whole) => 0,
+    }))
+}

@@ -1,0 +1,313 @@
+//! The story of one business key, as JSON has it and as a timeline for a terminal.
+//!
+//! The copies and what happened around them stand in one column of times; behind it the fields in
+//! which the copies differ, what consumers see, and the findings. Nothing is decided here.
+
+use super::answer::Answer;
+use super::escape::Terminal;
+use super::layout::{NO_BREAK, Page, Width};
+use super::model::Visibility;
+use super::table::{Reading, write_coverage};
+use super::wording::{self, counted, day, later, listed, number, opening, time};
+use crate::finding::{Copy, Event, Finding, in_turn};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Copies and events that are shown one by one.
+const LINES: usize = 200;
+/// Differences that are shown.
+const FIELDS: usize = 30;
+/// Columns that a value may take.
+const VALUE_COLUMNS: usize = 60;
+
+/// What is known of one business key.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Trace {
+    /// The key as it was asked for.
+    pub key: String,
+    /// What identifies an event, in each topic that has the key.
+    pub identities: Vec<TopicIdentity>,
+    /// The copies in the order of time.
+    pub copies: Vec<Copy>,
+    /// How many copies are not listed.
+    pub copies_omitted: u64,
+    /// What happened around them.
+    pub events: Vec<Event>,
+    /// How many events are not listed.
+    pub events_omitted: u64,
+    /// The fields in which the copies differ.
+    pub differences: Vec<Difference>,
+    /// What consumers that count the key get.
+    pub visibility: Visibility,
+    /// The ids of the findings that touch the copies and that `scan` tells of these files as well.
+    pub findings: Vec<String>,
+    /// The findings themselves: those, and what the copies of this key alone say of their writers.
+    pub details: Vec<Finding>,
+}
+
+impl Trace {
+    /// A key of which nothing was found.
+    #[must_use]
+    pub fn of(key: &str) -> Self {
+        Self {
+            key: key.to_owned(),
+            identities: Vec::new(),
+            copies: Vec::new(),
+            copies_omitted: 0,
+            events: Vec::new(),
+            events_omitted: 0,
+            differences: Vec::new(),
+            visibility: Visibility::default(),
+            findings: Vec::new(),
+            details: Vec::new(),
+        }
+    }
+}
+
+/// What identifies an event in one topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TopicIdentity {
+    /// The topic's name.
+    pub topic: String,
+    /// As `--key` spells it.
+    pub key: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A field in which the copies differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Difference {
+    /// The field, as `--ignore-field` spells it; `value` where it is no JSON.
+    pub pointer: String,
+    /// Whether it is a field that does not count as content.
+    pub volatile: bool,
+    /// How many different values there are; a field that is absent is one of them.
+    pub distinct: u64,
+    /// One value for each copy, `null` where the field is absent or null; only where values were
+    /// asked for.
+    pub values: Option<Vec<Option<String>>>,
+}
+
+/// Writes the timeline.
+///
+/// # Errors
+/// What the writer says.
+pub fn write(answer: &Answer<Trace>, reading: Reading, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let trace = &answer.body;
+    let mut page = Page::new(width);
+    head(&mut page, trace);
+    if !trace.copies.is_empty() {
+        page.blank();
+        timeline(&mut page, trace);
+        differences(&mut page, trace);
+        findings(&mut page, trace);
+    }
+    page.blank();
+    write_coverage(&mut page, &answer.coverage, reading);
+    page.write(out)
+}
+
+fn head(page: &mut Page, trace: &Trace) {
+    let key = Terminal::text(&trace.key).cut(VALUE_COLUMNS).to_string();
+    let all = (trace.copies.len() as u64).saturating_add(trace.copies_omitted);
+    if all == 0 {
+        page.paragraph(0, &format!("No record has the business key {key}."));
+        for identity in &trace.identities {
+            page.item(
+                2,
+                &format!(
+                    "{}: the business key is {} ({})",
+                    wording::name(&identity.topic),
+                    wording::name(&identity.key),
+                    Terminal::text(&identity.why).cut(300)
+                ),
+            );
+        }
+        page.item(2, "--key names another field that identifies an event");
+        return;
+    }
+    let seen = &trace.visibility;
+    let same = if seen.read_uncommitted.records == seen.read_committed.records {
+        format!("consumers of both isolation levels get {}", number(seen.read_committed.records))
+    } else {
+        format!(
+            "read_uncommitted consumers get {}, read_committed consumers {}",
+            number(seen.read_uncommitted.records),
+            number(seen.read_committed.records)
+        )
+    };
+    let topics: Vec<String> =
+        trace.identities.iter().map(|identity| wording::name(&identity.topic)).collect();
+    page.paragraph(0, &format!("{key}: {} in {}; {same}.", counted_copies(all), listed(&topics)));
+}
+
+fn counted_copies(all: u64) -> String {
+    if all == 1 { "stored once".to_owned() } else { format!("stored {} times", number(all)) }
+}
+
+/// A line of the timeline: a copy with its number, or an event.
+enum Line<'a> {
+    Copy(usize, &'a Copy),
+    Event(&'a Event),
+}
+
+impl Line<'_> {
+    fn time(&self) -> Option<i64> {
+        match self {
+            Self::Copy(_, copy) => copy.timestamp,
+            Self::Event(event) => event.timestamp,
+        }
+    }
+
+    /// Its log, its offset, and whether it stands behind what else happened there.
+    fn place(&self) -> (String, i64, u8) {
+        match self {
+            Self::Copy(_, copy) => (format!("{}-{}", copy.topic, copy.partition), copy.offset, 1),
+            Self::Event(event) => {
+                let ends = matches!(event.kind, crate::finding::EventKind::SessionEnd);
+                (format!("{}-{}", event.topic, event.partition), event.offset, if ends { 2 } else { 0 })
+            }
+        }
+    }
+}
+
+fn timeline(page: &mut Page, trace: &Trace) {
+    let copies = trace.copies.iter().enumerate().map(|(at, copy)| Line::Copy(at + 1, copy));
+    let lines: Vec<Line<'_>> = copies.chain(trace.events.iter().map(Line::Event)).collect();
+    let lines = in_turn(lines, |line| {
+        let (log, offset, rank) = line.place();
+        ((log, 0, offset.saturating_mul(4).saturating_add(i64::from(rank))), line.time())
+    });
+    let first_copy = trace.copies.first().and_then(|copy| copy.timestamp);
+    let one_log = trace
+        .copies
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if (&a.topic, a.partition) == (&b.topic, b.partition)));
+    let mut known_day: Option<String> = None;
+    for line in lines.iter().take(LINES) {
+        let label = format!("{:<23}  ", time(line.time(), known_day.as_deref()));
+        known_day = line.time().and_then(day).or(known_day);
+        let at = |topic: &str, partition: i32, offset: i64| {
+            if one_log {
+                format!("offset {offset}")
+            } else {
+                format!("{}-{partition}@{offset}", wording::name(topic))
+            }
+        };
+        let text = match line {
+            Line::Copy(number, copy) => {
+                let place = at(&copy.topic, copy.partition, copy.offset);
+                format!("COPY {number}  {place}  {}", about(copy, first_copy.filter(|_| *number > 1)))
+            }
+            Line::Event(event) => {
+                let place = at(&event.topic, event.partition, event.offset);
+                format!("{place}  {}", Terminal::text(&event.detail).cut(300))
+            }
+        };
+        page.hanging(2, &label.replace(' ', &NO_BREAK.to_string()), &text);
+    }
+    if lines.len() > LINES {
+        page.paragraph(
+            2,
+            &format!("… and {} more lines in the JSON answer", number((lines.len() - LINES) as u64)),
+        );
+    }
+    if trace.copies_omitted > 0 {
+        page.paragraph(2, &format!("… and {} more copies (--max-copies)", number(trace.copies_omitted)));
+    }
+    if trace.events_omitted > 0 {
+        page.paragraph(2, &format!("… and {} that are not listed", counted(trace.events_omitted, "event")));
+    }
+}
+
+/// Who wrote a copy, what it repeats, and what its transaction makes of it.
+fn about(copy: &Copy, first: Option<i64>) -> String {
+    let mut parts = Vec::new();
+    if copy.producer_id < 0 {
+        parts.push("no producer id".to_owned());
+    } else {
+        let epoch = copy.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+        let sequence = copy.sequence.map(|sequence| format!(" seq {sequence}")).unwrap_or_default();
+        parts.push(format!("PID {}{epoch}{sequence}", copy.producer_id));
+        parts.extend(copy.session.as_ref().map(|session| format!("session {session}")));
+    }
+    parts.extend(copy.partition_leader_epoch.map(|epoch| format!("leader epoch {epoch}")));
+    parts.push(copy.visibility.to_string());
+    parts.push(format!("batch at {} of {}", copy.position, Terminal::text(&copy.segment)));
+    if let (Some(earlier), Some(level)) = (&copy.repeats, copy.level) {
+        parts.push(format!(
+            "repeats {}-{}@{} (level {level:?})",
+            wording::name(&earlier.topic),
+            earlier.partition,
+            earlier.offset
+        ));
+    } else if first.is_some() {
+        parts.push("other content than the copies before".to_owned());
+    }
+    if let (Some(first), Some(own)) = (first, copy.timestamp) {
+        parts.push(format!("{} after the first", later(own.saturating_sub(first))));
+    }
+    parts.join(" · ")
+}
+
+fn differences(page: &mut Page, trace: &Trace) {
+    if trace.copies.len() < 2 {
+        return;
+    }
+    page.blank();
+    if trace.differences.is_empty() {
+        page.paragraph(0, "The copies are equal in key, value and headers, byte for byte.");
+        return;
+    }
+    page.paragraph(0, "The copies differ in:");
+    for difference in trace.differences.iter().take(FIELDS) {
+        let name = Terminal::text(&difference.pointer).cut(VALUE_COLUMNS).to_string();
+        let volatile = if difference.volatile { ", does not count as content" } else { "" };
+        let text = format!("{name}  {} values{volatile}", number(difference.distinct));
+        page.item(2, &text);
+        for (at, value) in difference.values.iter().flatten().enumerate().take(FIELDS) {
+            let value = value.as_ref().map_or_else(
+                || "(absent)".to_owned(),
+                |value| Terminal::text(value).cut(VALUE_COLUMNS).to_string(),
+            );
+            page.item(4, &format!("copy {}: {value}", at + 1));
+        }
+    }
+    if trace.differences.len() > FIELDS {
+        let more = (trace.differences.len() - FIELDS) as u64;
+        page.paragraph(2, &format!("… and {} in the JSON answer", counted(more, "more field")));
+    }
+    if trace.differences.iter().any(|difference| difference.values.is_none()) {
+        page.paragraph(2, "Values are not shown; --show-values shows them.");
+    }
+}
+
+fn findings(page: &mut Page, trace: &Trace) {
+    for finding in &trace.details {
+        page.blank();
+        let of_this_key = finding.level.is_some();
+        let whose = if of_this_key { "by the copies of this key alone" } else { finding.id.as_str() };
+        let head = format!("{} ({}, {whose}): {}", finding.code, finding.confidence, finding.title);
+        page.paragraph(0, &format!("{}.", Terminal::text(&head).cut(500)));
+        for fact in finding.facts.iter().take(4) {
+            page.item(
+                2,
+                &format!("{}.", opening(&Terminal::text(fact).cut(500).to_string(), &finding.topics)),
+            );
+        }
+        for rival in finding.alternatives.iter().filter(|rival| rival.kept && of_this_key) {
+            page.item(
+                2,
+                &format!(
+                    "Not excluded: {}: {}.",
+                    Terminal::text(&rival.code),
+                    Terminal::text(&rival.why).cut(500)
+                ),
+            );
+        }
+    }
+}

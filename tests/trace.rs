@@ -1,0 +1,155 @@
+//! `trace`: the story of one key, held against logs that were made for it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its log up has failed")]
+
+use dedup_audit::testkit::{FIRST_TIME, SegmentBuilder, batch};
+use serde_json::Value;
+use std::fs;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+fn log(segment: SegmentBuilder) -> TempDir {
+    let root = TempDir::new().unwrap();
+    let directory = root.path().join("orders-0");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("00000000000000000000.log"), segment.bytes()).unwrap();
+    root
+}
+
+fn run(root: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+    command.arg("trace").args(arguments).args(["--key", "record-key"]).arg(root.path());
+    command.output().unwrap()
+}
+
+fn json(root: &TempDir, arguments: &[&str]) -> (Value, i32) {
+    let output = run(root, &[arguments, &["--format", "json"]].concat());
+    let answer = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    (answer, output.status.code().unwrap())
+}
+
+fn offsets(answer: &Value) -> Vec<i64> {
+    answer["copies"].as_array().unwrap().iter().map(|copy| copy["offset"].as_i64().unwrap()).collect()
+}
+
+/// Kinds and offsets of the events.
+fn events(answer: &Value) -> Vec<(&str, i64)> {
+    let events = answer["events"].as_array().unwrap().iter();
+    events.map(|event| (event["kind"].as_str().unwrap(), event["offset"].as_i64().unwrap())).collect()
+}
+
+/// Producer 7 writes orders 1 to 3; under the next leader producer 8 writes order 3 again.
+fn sent_again() -> TempDir {
+    log(SegmentBuilder::new()
+        .batch(batch().producer(7, 0, 0).record("order-1", "a").record("order-2", "b").record("order-3", "c"))
+        .batch(batch().producer(9, 0, 0).record("order-9", "z"))
+        .leader_epoch(1)
+        .batch(batch().producer(8, 0, 0).record("order-3", "c"))
+        .batch(batch().producer(8, 0, 1).record("order-4", "d")))
+}
+
+#[test]
+fn copies_stand_between_the_sessions_and_leaders_that_bear_on_them() {
+    let (answer, status) = json(&sent_again(), &["order-3"]);
+    assert_eq!((offsets(&answer), status), (vec![2, 4], 1));
+    assert_eq!(answer["copies"][1]["repeats"]["offset"], 2);
+    assert_eq!(answer["copies"][1]["session"], "8#1");
+    let told = events(&answer);
+    for event in [
+        ("session-begin", 0),
+        ("session-end", 2),
+        ("leader-epoch", 4),
+        ("session-begin", 4),
+        ("duplicates", 4),
+    ] {
+        assert!(told.contains(&event), "{event:?} in {told:?}");
+    }
+    assert!(!told.contains(&("session-begin", 3)), "producer 9 bears on nothing: {told:?}");
+    assert_eq!(answer["details"][0]["code"], "resend-new-session");
+    assert_eq!(answer["findings"].as_array().unwrap().len(), 0);
+    assert_eq!(answer["visibility"]["readCommitted"]["repeatedKeyRecords"], 1);
+    assert_eq!(answer["differences"].as_array().unwrap().len(), 0);
+    assert_eq!(answer["coverage"]["records"], 6);
+    assert_eq!(answer["schemaVersion"], "1.0");
+}
+
+#[test]
+fn the_timeline_names_every_copy_and_what_lies_between() {
+    let text = String::from_utf8(run(&sent_again(), &["order-3"]).stdout).unwrap();
+    for part in [
+        "order-3: stored 2 times",
+        "COPY 1  offset 2",
+        "COPY 2  offset 4",
+        "leader epoch 1",
+        "PID 8 epoch 0 seq 0",
+    ] {
+        assert!(text.contains(part), "{part} in:\n{text}");
+    }
+    assert!(text.find("COPY 1").unwrap() < text.find("leader epoch 1, after 0").unwrap(), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn fields_that_differ_are_named_and_values_are_told_only_when_they_are_asked_for() {
+    let value = |state: &str| format!("{{\"id\":5,\"state\":\"{state}\"}}");
+    let root = log(SegmentBuilder::new()
+        .batch(batch().producer(7, 0, 0).record("order-5", value("open")).header("trace", "x"))
+        .batch(batch().producer(7, 0, 1).record("order-5", value("paid"))));
+    let (answer, status) = json(&root, &["order-5"]);
+    assert_eq!(status, 0, "an update repeats nothing");
+    let pointers: Vec<_> = answer["differences"].as_array().unwrap().iter().map(|d| &d["pointer"]).collect();
+    assert_eq!(pointers, ["header:trace", "json:/state"]);
+    assert!(!answer.to_string().contains("paid"));
+    let (answer, _) = json(&root, &["order-5", "--show-values"]);
+    assert_eq!(answer["differences"][1]["values"], serde_json::json!(["\"open\"", "\"paid\""]));
+    assert_eq!(answer["copies"][0]["value"]["text"], value("open"));
+    let text = String::from_utf8(run(&root, &["order-5"]).stdout).unwrap();
+    assert!(text.contains("json:/state") && !text.contains("paid"), "{text}");
+}
+
+#[test]
+fn a_copy_in_an_aborted_transaction_is_told_with_its_end_and_who_sees_it() {
+    let root = log(SegmentBuilder::new()
+        .batch(batch().producer(7, 0, 0).transactional().record("order-1", "a"))
+        .abort(7, 0)
+        .batch(batch().producer(7, 0, 1).transactional().record("order-1", "a"))
+        .commit(7, 0));
+    let (answer, _) = json(&root, &["order-1"]);
+    assert_eq!(offsets(&answer), [0, 2]);
+    let told = events(&answer);
+    assert!(
+        told.contains(&("transaction-abort", 1)) && told.contains(&("transaction-commit", 3)),
+        "{told:?}"
+    );
+    assert_eq!(answer["visibility"]["readUncommitted"]["records"], 2);
+    assert_eq!(answer["visibility"]["readCommitted"]["records"], 1);
+}
+
+#[test]
+fn a_stretch_without_producer_id_is_a_finding_that_scan_tells_under_the_same_id() {
+    let root = log(SegmentBuilder::new()
+        .batch(batch().time(FIRST_TIME).record("order-1", "a"))
+        .batch(batch().time(FIRST_TIME).record("order-1", "a")));
+    let (answer, _) = json(&root, &["order-1"]);
+    let scan = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .args(["scan", "--format", "json", "--key", "record-key"])
+        .arg(root.path())
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&scan.stdout).unwrap();
+    let off =
+        report["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == "idempotence-off");
+    assert_eq!(answer["findings"], serde_json::json!([off.unwrap()["id"]]));
+}
+
+#[test]
+fn a_key_that_is_not_there_says_what_the_key_is() {
+    let root = sent_again();
+    let output = run(&root, &["order-77"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("No record has the business key order-77") && text.contains("record-key"),
+        "{text}"
+    );
+    assert_eq!(output.status.code(), Some(0));
+}
