@@ -278,7 +278,7 @@ fn run_in_pool(
             let topic = topics.of_partition(at);
             let plan = &plans[topic];
             let by_content = plan.identity == Identity::Content;
-            PartitionView { topic, judged: !plan.internal, by_content, facts: &outcome.facts }
+            PartitionView { topic, judged: !plan.holds_state, by_content, facts: &outcome.facts }
         })
         .collect();
     let mut wanted = Sorter::<Wanted>::new(shares.wanted, space.clone());

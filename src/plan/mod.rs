@@ -30,6 +30,8 @@ pub struct TopicPlan {
     pub topic: String,
     /// Whether the name begins with `__`.
     pub internal: bool,
+    /// Whether a program keeps its state in it, so that repeats of a key are no events.
+    pub holds_state: bool,
     /// What identifies an event.
     pub identity: Identity,
     /// Whether the user chose it.
@@ -54,6 +56,12 @@ pub struct ContentRules {
 /// Records of the sample below which it proves little.
 const FEW: usize = 20;
 
+/// Whether MirrorMaker 2 keeps its configuration, positions or status there
+/// (`DefaultReplicationPolicy.isMM2InternalTopic`); the same status is written several times.
+fn is_of_mirror_maker(topic: &str) -> bool {
+    topic.starts_with("mm2") && topic.ends_with(".internal")
+}
+
 /// Makes the plan of one topic.
 #[must_use]
 pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sample) -> TopicPlan {
@@ -61,6 +69,7 @@ pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sa
     let plan = |identity, chosen_by_user, why: String, mask| TopicPlan {
         topic: topic.to_owned(),
         internal,
+        holds_state: internal || is_of_mirror_maker(topic),
         identity,
         chosen_by_user,
         why,
@@ -114,4 +123,21 @@ pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sa
     );
     let mask = mask_for(&Identity::Content);
     plan(Identity::Content, false, why, mask)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_of_kafka_and_of_mirror_maker_is_no_event() {
+        let holds_state =
+            |topic| decide(topic, &KeyChoice::Auto, &ContentRules::default(), &Sample::default()).holds_state;
+        for topic in ["__consumer_offsets", "mm2-status.east.internal", "mm2-offset-syncs.west.internal"] {
+            assert!(holds_state(topic), "{topic}");
+        }
+        for topic in ["orders", "east.orders", "orders.internal", "mm2-orders"] {
+            assert!(!holds_state(topic), "{topic}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ public class Dump {
         var names = new BufferedReader(new InputStreamReader(System.in));
         for (String file = names.readLine(); file != null; file = names.readLine()) {
             System.out.println("FILE " + file);
-            main.invoke(null, (Object) new String[] {"--files", file, "--print-data-log"});
+            main.invoke(null, (Object) new String[] {"--files", file, "--print-data-log", "--deep-iteration"});
             System.out.flush();
         }
     }

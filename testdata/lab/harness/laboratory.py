@@ -135,8 +135,8 @@ class Laboratory:
         self.consumed = {}
         for level in ("read_uncommitted", "read_committed"):
             settings = self.server() | {"isolation.level": level}
-            if releases.number(self.release) < (0, 11):
-                settings |= {"group.id": "reader", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
+            if releases.number(self.release) < (0, 11):     # there are no transactions, and brokers refuse who asks for them
+                settings |= {"isolation.level": "read_uncommitted", "group.id": "reader", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
             rows = self.main.tell(do="read", topics=topics or self.topics, settings=settings)["records"]
             keys = {(r[0], truth.event(self, Read(r))) for r in rows}
             name = "readUncommitted" if level == "read_uncommitted" else "readCommitted"

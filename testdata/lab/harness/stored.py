@@ -62,10 +62,14 @@ def dump(release, files):
     return done.stdout.splitlines()
 
 
-def read(files):
-    """The batches by partition and offset; outcomes of transactions filled in."""
+def read(release, files):
+    """The batches by partition and offset; outcomes of transactions filled in. The dump tool of the
+    broker's own release has to find the same records as the newest."""
+    lines = dump(releases.NEWEST_DUMP, files)
+    if release != releases.NEWEST_DUMP:
+        compare(release, offsets(dump(release, files)), offsets(lines))
     batches, topic, partition = [], None, None
-    for line in dump(releases.NEWEST_DUMP, files):
+    for line in lines:
         if line.startswith("FILE "):
             topic, _, number = line.split("/")[-2].rpartition("-")
             partition = int(number)
@@ -85,10 +89,10 @@ def read(files):
     return batches
 
 
-def offsets(release, files):
-    """{file: offsets of its records} as the dump tool of a release prints them."""
+def offsets(lines):
+    """{file: offsets of its records}, whatever the release of the dump tool."""
     found, file = {}, None
-    for line in dump(release, files):
+    for line in lines:
         if line.startswith("FILE "):
             file = line[5:]
             found[file] = []
@@ -97,12 +101,10 @@ def offsets(release, files):
     return found
 
 
-def read_back(release, files):
-    """The broker's own dump tool has to find what the newest finds."""
-    own, newest = offsets(release, files), offsets(releases.NEWEST_DUMP, files)
-    for file in own:
-        if own[file] != newest[file]:
-            raise RuntimeError(f"{file}: the dump tool of {release} finds {len(own[file])} records, that of {releases.NEWEST_DUMP} {len(newest[file])}")
+def compare(release, own, newest):
+    for file in newest:
+        if own.get(file) != newest[file]:
+            raise RuntimeError(f"{file}: the dump tool of {release} finds {len(own.get(file, []))} records, that of {releases.NEWEST_DUMP} {len(newest[file])}")
 
 
 def outcomes(batches):

@@ -155,9 +155,7 @@ def check_against_consumer(lab, records):
 
 
 def label(lab, folders):
-    logs = stored.logs(folders, lab.topics)
-    stored.read_back(lab.release, logs)
-    batches = stored.read(logs)
+    batches = stored.read(lab.release, stored.logs(folders, lab.topics))
     transactions = stored.outcomes(batches)
     starts = log_starts(folders)
     records = [r for b in batches if not b.control for r in b.records if r.offset >= starts.get((b.topic, b.partition), 0)]
