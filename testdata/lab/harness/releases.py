@@ -1,7 +1,7 @@
 """What differs between the releases of Kafka: where their jars are and how their programs are called."""
 
 # One of each line that is still met, oldest first; `lab all` runs brokers of each.
-RELEASES = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.0.1", "2.3.1", "2.5.1", "2.8.2", "3.3.2", "3.7.2", "3.9.1", "4.0.1", "4.3.1", "4.4.0")
+RELEASES = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.0.1", "2.3.1", "2.5.1", "2.8.2", "3.3.2", "3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0")
 NEWEST_DUMP = "4.3.1"
 
 
