@@ -6,10 +6,12 @@
 mod dump;
 mod evidence;
 mod explain;
+mod forms;
 mod moment;
 mod offsets;
 mod output;
 mod range;
+mod saved;
 mod scan;
 mod schema;
 mod size;
@@ -44,6 +46,12 @@ pub enum Command {
     Offsets(Box<offsets::OffsetsArguments>),
     /// Tell the story of one business key: its copies, their writers, what happened around them
     Trace(Box<trace::TraceArguments>),
+    /// Print a saved report in any form
+    Render(saved::RenderArguments),
+    /// Print one finding of a saved report in full, its copies side by side
+    Show(saved::ShowArguments),
+    /// Tell what is new, grown, shrunk or gone between two saved reports
+    Diff(saved::DiffArguments),
     /// Print what a broker's file holds, as Kafka's dump tool does
     Dump(dump::DumpArguments),
     /// Say what a finding means, what else looks like it, and what to do
@@ -62,6 +70,9 @@ impl Command {
             Self::Scan(arguments) => scan::run(arguments, out),
             Self::Offsets(arguments) => offsets::run(arguments, out),
             Self::Trace(arguments) => trace::run(arguments, out),
+            Self::Render(arguments) => saved::render(arguments, out),
+            Self::Show(arguments) => saved::show(arguments, out),
+            Self::Diff(arguments) => saved::diff(arguments, out),
             Self::Dump(arguments) => dump::run(arguments, out),
             Self::Explain(command) => command.run(out),
             Self::Schema => schema::run(out),

@@ -1,50 +1,229 @@
-//! Where an answer goes, and in which form: what every command with a table and JSON takes.
+//! Where an answer goes, and in which forms: what every command that answers takes.
+//!
+//! ```text
+//!  --format json                       standard output as JSON
+//!  -o report.html                      a file; its ending says the form
+//!  -o md:ticket -o report.json         several; a form in front of the name decides
+//!  -o report.html --format table       a file, and the table on standard output
+//!  -o -                                standard output
+//! ```
+//!
+//! With `-o` standard output stays silent unless `--format` says what it gets. A file whose name does
+//! not tell its form takes that of `--format`.
 
 use crate::error::AuditError;
 use crate::report::layout::Width;
 use crate::report::sink::{self, Existing, Sink};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Form and place of an answer.
 #[derive(Debug, Args)]
-pub struct OutputArguments {
-    /// How the answer is printed
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-    /// Write it to this file instead of standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+pub struct OutputArguments<F: Form = Format> {
+    /// How the answer is printed; table unless -o names files
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<F>,
+    /// Write it to this file, whole or not at all; more than once for several. The ending of the name
+    /// says the format, or FORMAT: in front of it; - is standard output
+    #[arg(long, short, value_name = "[FORMAT:]FILE", value_parser = Target::<F>::parse)]
+    output: Vec<Target<F>>,
     /// Overwrite files that exist
     #[arg(long)]
-    pub force: bool,
+    force: bool,
 }
 
-/// How an answer is printed.
+/// The forms of one kind of answer.
+pub trait Form: ValueEnum + Copy + Eq + std::fmt::Debug + Send + Sync + 'static {
+    /// For people in a terminal.
+    const TABLE: Self;
+
+    /// Endings of file names that say this form, beside its own name.
+    fn endings(self) -> &'static [&'static str];
+}
+
+/// The forms of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// For people
     Table,
-    /// For tickets and scripts.
+    /// For tickets and scripts
     Json,
 }
 
-impl OutputArguments {
+impl Form for Format {
+    const TABLE: Self = Self::Table;
+
+    fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Table => &["txt"],
+            Self::Json => &["json"],
+        }
+    }
+}
+
+/// The forms of the report of an audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people in a terminal
+    Table,
+    /// All of it, as one object
+    Json,
+    /// All of it, one object a line: header, partitions, damage, findings, summary
+    Ndjson,
+    /// For a ticket: short, and renders on GitHub, GitLab and Jira
+    Md,
+    /// One page to open and to send: search, timelines, copies side by side
+    Html,
+    /// Every surplus copy, as --list
+    Csv,
+}
+
+impl Form for ReportFormat {
+    const TABLE: Self = Self::Table;
+
+    fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Table => &["txt"],
+            Self::Json => &["json"],
+            Self::Ndjson => &["ndjson", "jsonl"],
+            Self::Md => &["md", "markdown"],
+            Self::Html => &["html", "htm"],
+            Self::Csv => &["csv"],
+        }
+    }
+}
+
+/// One `-o`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target<F> {
+    /// What was written in front of the name.
+    form: Option<F>,
+    place: Place,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Stdout,
+    File(PathBuf),
+}
+
+impl<F: Form> Target<F> {
+    fn parse(text: &str) -> Result<Self, String> {
+        let named = text.split_once(':').and_then(|(name, rest)| Some((form_named(name)?, rest)));
+        let (form, name) = named.map_or((None, text), |(form, rest)| (Some(form), rest));
+        if name.is_empty() {
+            return Err("a file name is missing".to_owned());
+        }
+        let place = match name {
+            "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Place::Stdout,
+            name => Place::File(PathBuf::from(name)),
+        };
+        Ok(Self { form, place })
+    }
+
+    /// The form that the target itself tells.
+    fn own_form(&self) -> Option<F> {
+        let by_ending = || match &self.place {
+            Place::Stdout => None,
+            Place::File(path) => {
+                let ending = path.extension()?.to_str()?.to_lowercase();
+                F::value_variants().iter().copied().find(|form| form.endings().contains(&ending.as_str()))
+            }
+        };
+        self.form.or_else(by_ending)
+    }
+}
+
+/// The form of a name such as `md`, or of an ending such as `jsonl`.
+fn form_named<F: Form>(name: &str) -> Option<F> {
+    let name = name.to_lowercase();
+    F::value_variants().iter().copied().find(|form| {
+        form.to_possible_value().is_some_and(|value| value.matches(&name, true))
+            || form.endings().contains(&name.as_str())
+    })
+}
+
+impl<F: Form> OutputArguments<F> {
     /// What happens to a file that is there already.
     pub(super) const fn existing(&self) -> Existing {
         if self.force { Existing::Replace } else { Existing::Keep }
     }
 
+    /// Each place with its form; files first, so that a reader of standard output who goes away takes
+    /// none of them along.
+    fn targets(&self) -> Vec<(F, Option<&Path>)> {
+        let fallback = self.format.unwrap_or(F::TABLE);
+        let (mut files, mut printed, mut format_is_used) = (Vec::new(), Vec::new(), false);
+        for target in &self.output {
+            let own = target.own_form();
+            format_is_used |= own.is_none();
+            let form = own.unwrap_or(fallback);
+            match &target.place {
+                Place::File(path) => files.push((form, Some(path.as_path()))),
+                Place::Stdout => printed.push((form, None)),
+            }
+        }
+        if self.output.is_empty() || (printed.is_empty() && self.format.is_some() && !format_is_used) {
+            printed.push((fallback, None));
+        }
+        files.extend(printed);
+        files
+    }
+
+    /// The files that are written.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.output.iter().filter_map(|target| match &target.place {
+            Place::File(path) => Some(path.as_path()),
+            Place::Stdout => None,
+        })
+    }
+
+    /// Whether any place takes this form.
+    pub(super) fn wants(&self, form: F) -> bool {
+        self.targets().iter().any(|(wanted, _)| *wanted == form)
+    }
+
     /// Says before the work begins whether its result could be written.
     ///
     /// # Errors
-    /// [`AuditError`] for a file that exists, or that would lie in the evidence.
+    /// [`AuditError`] for a file that exists or would lie in the evidence, and for a place that two
+    /// forms want.
     pub(super) fn check(&self, sink: &Sink) -> Result<(), AuditError> {
-        self.output.iter().try_for_each(|path| sink.check(path, self.existing()))
+        let targets = self.targets();
+        for (index, (_, place)) in targets.iter().enumerate() {
+            if targets.iter().take(index).any(|(_, other)| other == place) {
+                let name = place.map_or("standard output".to_owned(), |path| path.display().to_string());
+                return Err(AuditError::Usage(format!("{name} is named twice with --output")));
+            }
+        }
+        self.files().try_for_each(|path| sink.check(path, self.existing()))
     }
 
-    /// Writes the answer in the form and to the place that were asked for.
+    /// Writes the answer in every form and to every place that were asked for.
+    ///
+    /// # Errors
+    /// [`AuditError`] where it cannot be written; a reader that went away is none.
+    pub(super) fn write_each(
+        &self,
+        sink: &Sink,
+        out: &mut dyn Write,
+        write: impl Fn(F, Width, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), AuditError> {
+        for (form, place) in self.targets() {
+            match place {
+                Some(path) => {
+                    sink.write(path, self.existing(), |out| write(form, Width::default(), out))?;
+                }
+                None => sink::print(out, |out| write(form, super::terminal::width(), out))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl OutputArguments {
+    /// Writes an answer that is a table or JSON.
     ///
     /// # Errors
     /// [`AuditError`] where it cannot be written; a reader that went away is none.
@@ -52,20 +231,68 @@ impl OutputArguments {
         &self,
         sink: &Sink,
         out: &mut dyn Write,
-        table: impl FnOnce(Width, &mut dyn Write) -> io::Result<()>,
-        json: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        table: impl Fn(Width, &mut dyn Write) -> io::Result<()>,
+        json: impl Fn(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), AuditError> {
-        let width = match self.output {
-            Some(_) => Width::default(),
-            None => super::terminal::width(),
-        };
-        let print = |out: &mut dyn Write| match self.format {
+        self.write_each(sink, out, |form, width, out| match form {
             Format::Json => json(out),
             Format::Table => table(width, out),
-        };
-        match &self.output {
-            Some(path) => sink.write(path, self.existing(), print),
-            None => sink::print(out, print),
-        }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(format: Option<ReportFormat>, output: &[&str]) -> OutputArguments<ReportFormat> {
+        let output = output.iter().map(|text| Target::parse(text).unwrap()).collect();
+        OutputArguments { format, output, force: false }
+    }
+
+    fn targets(format: Option<ReportFormat>, output: &[&str]) -> Vec<(ReportFormat, Option<String>)> {
+        let arguments = arguments(format, output);
+        let named = |place: Option<&Path>| place.map(|path| path.display().to_string());
+        arguments.targets().into_iter().map(|(form, place)| (form, named(place))).collect()
+    }
+
+    fn file(form: ReportFormat, name: &str) -> (ReportFormat, Option<String>) {
+        (form, Some(name.to_owned()))
+    }
+
+    #[test]
+    fn a_form_is_told_by_the_word_in_front_then_by_the_ending_then_by_format() {
+        use ReportFormat::{Csv, Html, Json, Md, Ndjson, Table};
+        assert_eq!(
+            targets(None, &["md:a.json", "b.HTML", "c.jsonl", "d", "e:f.csv", "C:\\g.md"]),
+            [
+                file(Md, "a.json"),
+                file(Html, "b.HTML"),
+                file(Ndjson, "c.jsonl"),
+                file(Table, "d"),
+                file(Csv, "e:f.csv"),
+                file(Md, "C:\\g.md"),
+            ]
+        );
+        assert_eq!(targets(Some(Json), &["d"]), [file(Json, "d")]);
+    }
+
+    #[test]
+    fn standard_output_is_silent_beside_files_unless_a_format_was_asked_for() {
+        use ReportFormat::{Html, Json, Table};
+        assert_eq!(targets(None, &[]), [(Table, None)]);
+        assert_eq!(targets(None, &["a.html"]), [file(Html, "a.html")]);
+        assert_eq!(targets(Some(Table), &["a.html"]), [file(Html, "a.html"), (Table, None)]);
+        assert_eq!(targets(None, &["json:-", "a.html"]), [file(Html, "a.html"), (Json, None)]);
+        assert_eq!(targets(Some(Json), &["/dev/stdout"]), [(Json, None)]);
+    }
+
+    #[test]
+    fn one_place_takes_one_form() {
+        let sink = Sink::beside(&[]);
+        let refused = |output: &[&str]| arguments(None, output).check(&sink).unwrap_err().to_string();
+        assert!(refused(&["json:-", "md:-"]).contains("standard output is named twice"));
+        assert!(refused(&["json:gone/x", "md:gone/x"]).contains("gone/x is named twice"));
+        assert!(Target::<ReportFormat>::parse("md:").is_err());
     }
 }

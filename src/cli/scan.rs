@@ -2,12 +2,13 @@
 
 use super::evidence::EvidenceArguments;
 use super::moment::{Edge, Moment};
-use super::output::OutputArguments;
+use super::output::{OutputArguments, ReportFormat};
+use super::{forms, saved};
 use crate::audit::{self, AuditOptions, Records};
 use crate::error::AuditError;
-use crate::finding::{Finding, Severity};
+use crate::finding::Severity;
 use crate::judgement::duplicates::{Examples, SurplusChoice};
-use crate::report::{self, Report};
+use crate::report::{self, diff};
 use crate::units::{ProducerId, Range};
 use clap::{Args, ValueEnum};
 use std::io::Write;
@@ -21,6 +22,8 @@ use std::process::ExitCode;
   dedup-audit scan /var/kafka --key json:/payment/id --format json
   dedup-audit scan /var/kafka --topic 'orders*' --since '2025-11-29 14:00' --tz Europe/Berlin
   dedup-audit scan broker-1/data broker-2/data broker-3/data --list surplus.csv
+  dedup-audit scan /var/kafka -o report.html -o md:ticket.md --format table
+  dedup-audit scan /var/kafka -o today.json --baseline yesterday.json
 
 Exit status: 0 read everything and found nothing, 1 found something (--fail-on), 2 could not run,
 3 found nothing but could not read everything.")]
@@ -28,13 +31,16 @@ pub struct ScanArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<ReportFormat>,
     /// Write every surplus copy to this file, as CSV, without limit
     #[arg(long, value_name = "FILE")]
     list: Option<PathBuf>,
     /// The lowest severity that makes the exit status 1
     #[arg(long, value_enum, default_value_t = FailOn::Low, value_name = "SEVERITY")]
     fail_on: FailOn,
+    /// A saved report: only findings that are new or grown since then make the exit status 1
+    #[arg(long, value_name = "REPORT")]
+    baseline: Option<PathBuf>,
     /// Examples for each finding; 0 lifts this and every other cap of the report
     #[arg(long, default_value_t = super::DEFAULT_EXAMPLES, value_name = "N")]
     max_groups: usize,
@@ -61,7 +67,7 @@ pub struct ScanArguments {
 
 /// The lowest severity that makes the exit status 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FailOn {
+pub(super) enum FailOn {
     Info,
     Low,
     Medium,
@@ -71,7 +77,7 @@ enum FailOn {
 }
 
 impl FailOn {
-    const fn severity(self) -> Option<Severity> {
+    pub(super) const fn severity(self) -> Option<Severity> {
         match self {
             Self::Info => Some(Severity::Info),
             Self::Low => Some(Severity::Low),
@@ -89,44 +95,40 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     output.check(&sink)?;
     if let Some(path) = &arguments.list {
         sink.check(path, output.existing())?;
-    }
-    if output.output.is_some() && output.output == arguments.list {
-        return Err(AuditError::Usage("--output and --list name the same file".to_owned()));
-    }
-    let mut audit = audit::run(&options)?;
-    audit.report.verdict = report::verdict::of(&audit.report, arguments.fail_on.severity());
-    if let Some(path) = &arguments.list {
-        sink.write(path, output.existing(), |out| write_list(&audit.surplus(), out))?;
-    }
-    let report = &audit.report;
-    output.write(
-        &sink,
-        out,
-        |width, out| report::table::write(report, width, out),
-        |out| report::json::write(report, out),
-    )?;
-    Ok(if arguments.exit_zero { ExitCode::SUCCESS } else { exit_code(&audit.report) })
-}
-
-fn write_list(findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
-    let mut list = report::list::List::begin(out)?;
-    for finding in findings {
-        for group in &finding.groups {
-            for copy in group.copies.iter().skip(1) {
-                list.row(&report::list::ListRow::of(finding, &group.business_key, copy))?;
-            }
+        if output.files().any(|file| file == path) {
+            return Err(AuditError::Usage("--output and --list name the same file".to_owned()));
         }
     }
-    list.finish().map(|_| ())
-}
-
-fn exit_code(report: &Report) -> ExitCode {
-    let verdict = &report.verdict;
-    ExitCode::from(match (verdict.findings, verdict.complete) {
+    // Read before the work begins, so that an audit of an hour does not end with a typing mistake.
+    let baseline = arguments.baseline.as_deref().map(saved::read).transpose()?;
+    let mut audit = audit::run(&options)?;
+    let least = arguments.fail_on.severity();
+    audit.report.verdict = report::verdict::of(&audit.report, least);
+    let surplus = if arguments.list.is_some() || output.wants(ReportFormat::Csv) {
+        audit.surplus()
+    } else {
+        Vec::new()
+    };
+    if let Some(path) = &arguments.list {
+        sink.write(path, output.existing(), |out| forms::list(&surplus, out))?;
+    }
+    let report = &audit.report;
+    output.write_each(&sink, out, |form, width, out| forms::write(form, report, &surplus, width, out))?;
+    let counting = match (&baseline, least) {
+        (Some(before), Some(least)) => {
+            let difference = diff::compare(before, report);
+            // What is known already does not count, and nothing else would say so.
+            let _ = writeln!(std::io::stderr(), "dedup-audit: {}", diff::in_short(&difference, least));
+            difference.fresh(least)
+        }
+        _ => report.verdict.findings,
+    };
+    Ok(ExitCode::from(match (counting, report.verdict.complete) {
+        _ if arguments.exit_zero => 0,
         (1.., _) => 1,
         (0, false) => 3,
         (0, true) => 0,
-    })
+    }))
 }
 
 /// Which surplus copies are told of.

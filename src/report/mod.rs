@@ -4,14 +4,20 @@
 //! text. Nothing is decided here; what is printed was true before it came.
 
 pub mod answer;
+pub mod diff;
 pub mod escape;
 pub mod explain;
+pub mod html;
 pub mod json;
 pub mod layout;
 pub mod list;
+pub mod markdown;
 pub mod model;
+pub mod ndjson;
 pub mod offsets;
+pub mod saved;
 pub mod schema;
+pub mod show;
 pub mod sink;
 pub mod table;
 pub mod trace;

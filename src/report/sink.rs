@@ -52,6 +52,9 @@ impl Sink {
     /// Checks a name before the work begins, so that an audit of an hour does not end with nowhere
     /// to put its result.
     pub fn check(&self, path: &Path, existing: Existing) -> Result<(), AuditError> {
+        if is_device(path) {
+            return Ok(());
+        }
         self.place(path, existing).map(|_| ()).map_err(|source| output_error(path, source))
     }
 
@@ -87,6 +90,11 @@ impl Sink {
         existing: Existing,
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
+        if is_device(path) {
+            let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+            content(&mut out)?;
+            return out.flush();
+        }
         let place = self.place(path, existing)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".dedup-audit-").suffix(".part");
@@ -163,6 +171,11 @@ fn taken(error: io::Error) -> io::Error {
         return io::Error::new(error.kind(), "it is there already; --force replaces it");
     }
     error
+}
+
+/// Whether a name stands for a device or a pipe: it is written to, and nothing is put in its place.
+fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
 /// Whether a directory is named like a partition: `topic-7`.
@@ -279,6 +292,18 @@ mod tests {
         let sink = Sink::beside(std::slice::from_ref(&log));
         assert!(sink.check(&home.path().join("report.json"), Existing::Keep).is_ok());
         assert!(sink.check(&log, Existing::Replace).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_and_stays_a_device() {
+        use std::os::unix::fs::FileTypeExt as _;
+        let sink = Sink::beside(&[]);
+        for existing in [Existing::Keep, Existing::Replace] {
+            sink.check(Path::new("/dev/null"), existing).unwrap();
+            sink.write(Path::new("/dev/null"), existing, hello).unwrap();
+        }
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     }
 
     #[test]

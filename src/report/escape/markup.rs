@@ -29,39 +29,68 @@ pub fn csv(text: &str) -> Cow<'_, str> {
 }
 
 /// Text of a paragraph or a table cell in Markdown: every sign that could be markup is quoted.
+///
+/// Signs behind which GitHub, GitLab and Jira look for names and numbers in the finished text
+/// (`@someone`, `#12`, `!12`, `$12`, `%name`, `&12`, `~label`, `^`) stand in a code span: these are
+/// left alone. Signs that mean nothing inside of a line stay as they are, so that the text can be read
+/// before it is rendered, too.
 #[must_use]
-pub fn markdown(text: &str) -> String {
-    let shown = Terminal::text(text).shown();
+pub fn markdown<'a>(text: impl Into<Terminal<'a>>) -> String {
+    let shown = text.into().shown();
     let mut escaped = String::with_capacity(shown.len());
-    for character in shown.chars() {
+    let mut characters = shown.chars().peekable();
+    let mut before = ' ';
+    while let Some(character) = characters.next() {
+        let alone = characters.peek().is_none_or(|next| *next == ' ');
         match character {
+            '@' | '#' | '!' | '$' | '%' | '&' | '~' | '^' if !alone => {
+                // Two spans side by side would be one with a longer fence.
+                if escaped.ends_with('`') && !escaped.ends_with("\\`") {
+                    escaped.insert(escaped.len().saturating_sub(1), character);
+                } else {
+                    escaped.extend(['`', character, '`']);
+                }
+            }
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // Some readers look for names behind @ in the finished text; a code span has none.
-            '@' if escaped.ends_with("@`") => escaped.insert(escaped.len().saturating_sub(1), '@'),
-            '@' => escaped.push_str("`@`"),
+            // `a: b` is a sentence and `14:02:10` a time, `http://` and `:smile:` are neither.
+            ':' if alone || (before.is_ascii_digit() && two_digits(characters.clone())) => {
+                escaped.push(character);
+            }
+            // `www.` begins a link.
+            '.' if matches!(before, 'w' | 'W') => escaped.push_str("\\."),
+            '.' | ',' | ';' | '?' | '\'' | '"' | '(' | ')' | '%' | '/' => escaped.push(character),
+            '-' | '+' | '=' if !escaped.is_empty() => escaped.push(character),
             other if other.is_ascii_punctuation() => escaped.extend(['\\', other]),
             other => escaped.push(other),
         }
+        before = character;
     }
     escaped
 }
 
+/// Whether two digits follow, and no third: no emoji is called so.
+fn two_digits(following: impl Iterator<Item = char>) -> bool {
+    following.take(3).take_while(char::is_ascii_digit).count() == 2
+}
+
 /// A code span in Markdown, also inside a table: for keys, where every sign counts.
 #[must_use]
-pub fn markdown_code(text: &str) -> String {
-    let shown = Terminal::text(text).shown().replace('|', "\\|");
+pub fn markdown_code<'a>(text: impl Into<Terminal<'a>>) -> String {
+    let shown = text.into().shown().replace('|', "\\|");
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.saturating_add(1));
     // A space on both sides is not shown, and keeps a backtick at the end apart from the fence.
-    format!("{fence} {shown} {fence}")
+    let edge = |shown: &str| shown.starts_with(['`', ' ']) || shown.ends_with(['`', ' ']);
+    let space = if shown.is_empty() || edge(&shown) { " " } else { "" };
+    format!("{fence}{space}{shown}{space}{fence}")
 }
 
 /// Text or an attribute's value in HTML.
 #[must_use]
-pub fn html(text: &str) -> String {
-    let shown = Terminal::text(text).shown();
+pub fn html<'a>(text: impl Into<Terminal<'a>>) -> String {
+    let shown = text.into().shown();
     let mut escaped = String::with_capacity(shown.len());
     for character in shown.chars() {
         match character {
@@ -100,10 +129,20 @@ mod tests {
 
     #[test]
     fn markdown_stays_text() {
-        assert_eq!(markdown("[x](http://y) | *z* <b>"), "\\[x\\]\\(http\\:\\/\\/y\\) \\| \\*z\\* &lt;b&gt;");
-        assert_eq!(markdown("a\n# b @all"), "a\\\\n\\# b `@`all");
-        assert_eq!(markdown("@@"), "`@@`");
+        assert_eq!(markdown("[x](http://y) | *z* <b>"), "\\[x\\](http\\://y) \\| \\*z\\* &lt;b&gt;");
+        assert_eq!(markdown("![x](y) `c` {code}"), "`!`\\[x\\](y) \\`c\\` \\{code\\}");
+        assert_eq!(markdown("a\n# b @all :tada: www.x.y"), "a\\\\n\\# b `@`all \\:tada: www\\.x.y");
+        assert_eq!(markdown("1000#1, 5 % of a & b: &lt;"), "1000`#`1, 5 % of a &amp; b: `&`lt;");
+        assert_eq!(markdown("@@me"), "`@@`me");
+        assert_eq!(markdown("- x"), "\\- x");
+        assert_eq!(markdown("2025-11-29T14:02:10.5Z 1:100: :02:"), "2025-11-29T14:02:10.5Z 1\\:100: \\:02:");
+    }
+
+    #[test]
+    fn a_code_span_ends_where_it_should() {
         assert_eq!(markdown_code("a|b``c`"), "``` a\\|b``c` ```");
+        assert_eq!(markdown_code("order-41"), "`order-41`");
+        assert_eq!(markdown_code(" "), "`   `");
     }
 
     #[test]

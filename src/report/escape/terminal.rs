@@ -78,6 +78,12 @@ impl<'a> Terminal<'a> {
     }
 }
 
+impl<'a> From<&'a str> for Terminal<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::text(text)
+    }
+}
+
 impl fmt::Display for Terminal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown())

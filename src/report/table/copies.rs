@@ -119,7 +119,7 @@ fn group_lines(
 }
 
 /// `PID 1000 epoch 0 seq 40`, or that there is none.
-fn writer(copy: &Copy) -> String {
+pub(in crate::report) fn writer(copy: &Copy) -> String {
     if copy.producer_id < 0 {
         return "no PID".to_owned();
     }

@@ -1,6 +1,6 @@
 //! One finding: its numbers, a few facts, examples, and what to do.
 
-use super::{copies, escaped, named, singles};
+use super::{Amount, copies, escaped, named, singles};
 use crate::finding::{Confidence, Counts, Finding};
 use crate::report::escape::width;
 use crate::report::layout::{NO_BREAK, Page};
@@ -13,24 +13,36 @@ const RIVALS: usize = 2;
 /// Places that are named.
 const PLACES: usize = 3;
 
-/// A finding with its evidence.
+/// A finding with as much of its evidence as a screen holds.
 pub(super) fn show(page: &mut Page, finding: &Finding) {
-    head(page, finding);
+    told(page, finding, Amount::OfAScreen);
+}
+
+/// A finding with all that the report says of it, its copies aside.
+pub(in crate::report) fn show_whole(page: &mut Page, finding: &Finding) {
+    told(page, finding, Amount::All);
+}
+
+fn told(page: &mut Page, finding: &Finding, amount: Amount) {
+    let all = amount == Amount::All;
+    head(page, 0, finding);
     page.item(2, &place_and_time(finding));
     page.item(2, &sentence(&finding.title, finding));
     let facts: Vec<_> = finding.facts.iter().filter(|fact| **fact != finding.title).collect();
-    for fact in facts.iter().take(FACTS) {
+    for fact in facts.iter().take(amount.most(FACTS)) {
         page.item(2, &sentence(fact, finding));
     }
-    if facts.len() > FACTS {
+    if facts.len() > FACTS && !all {
         page.paragraph(
             2,
             &format!("… and {} more in the JSON report", counted((facts.len() - FACTS) as u64, "fact")),
         );
     }
-    copies::show(page, finding);
-    singles::show(page, finding);
-    rivals(page, finding);
+    if !all {
+        copies::show(page, finding);
+    }
+    singles::show(page, finding, amount);
+    rivals(page, finding, amount);
     let mut why = Vec::new();
     if let Some(cause) = &finding.cause {
         let label = match cause.confidence {
@@ -41,37 +53,38 @@ pub(super) fn show(page: &mut Page, finding: &Finding) {
         why.push(format!("{label}: {}.", trimmed(&cause.text)));
     }
     if !finding.would_settle.is_empty() {
-        let settle: Vec<_> = finding.would_settle.iter().take(2).map(|line| trimmed(line)).collect();
+        let settle: Vec<_> =
+            finding.would_settle.iter().take(amount.most(2)).map(|line| trimmed(line)).collect();
         why.push(format!("Would settle it: {}.", settle.join("; ")));
     }
     if !why.is_empty() {
         page.item(2, &why.join(" "));
     }
     if !finding.advice.is_empty() {
-        let advice: Vec<_> = finding.advice.iter().take(3).map(|line| trimmed(line)).collect();
+        let advice: Vec<_> = finding.advice.iter().take(amount.most(3)).map(|line| trimmed(line)).collect();
         page.item(2, &format!("Next: {}.", advice.join("; ")));
     }
 }
 
 /// A finding at info: what it is and where.
 pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
-    head(page, finding);
+    head(page, 0, finding);
     page.item(2, &place_and_time(finding));
     page.item(2, &sentence(&finding.title, finding));
 }
 
 /// `HIGH  resend-new-session  likely       20 keys · 20 surplus records`; the numbers go to the next
 /// line where they would not fit.
-fn head(page: &mut Page, finding: &Finding) {
+pub(in crate::report) fn head(page: &mut Page, indent: usize, finding: &Finding) {
     let severity = finding.severity.name().to_uppercase();
     let label = format!("{severity:<6}  {}  {}", finding.code, finding.confidence);
     let amount = amount(finding.counts);
     let line = format!("{label:<36}  {amount}");
-    if width(&line) <= page.width().columns() {
-        page.lines(0, [line.as_str()]);
+    if width(&line) + indent <= page.width().columns() {
+        page.lines(indent, [line.as_str()]);
     } else {
-        page.lines(0, [label.as_str()]);
-        page.item(2, &amount);
+        page.lines(indent, [label.as_str()]);
+        page.item(indent + 2, &amount);
     }
 }
 
@@ -111,7 +124,7 @@ fn place_and_time(finding: &Finding) -> String {
 }
 
 /// The rivals that were kept, and then, in one line, those that were dropped.
-fn rivals(page: &mut Page, finding: &Finding) {
+fn rivals(page: &mut Page, finding: &Finding, amount: Amount) {
     let (kept, dropped): (Vec<_>, Vec<_>) = finding.alternatives.iter().partition(|rival| rival.kept);
     for (label, rivals) in [("Not excluded: ", kept), ("Excluded: ", dropped)] {
         if rivals.is_empty() {
@@ -119,7 +132,7 @@ fn rivals(page: &mut Page, finding: &Finding) {
         }
         let mut said: Vec<_> = rivals
             .iter()
-            .take(RIVALS)
+            .take(amount.most(RIVALS))
             .map(|rival| {
                 if rival.why.is_empty() {
                     named(&rival.code).into_owned()
@@ -128,7 +141,7 @@ fn rivals(page: &mut Page, finding: &Finding) {
                 }
             })
             .collect();
-        if rivals.len() > RIVALS {
+        if rivals.len() > amount.most(RIVALS) {
             said.push(format!("{} more", rivals.len() - RIVALS));
         }
         page.item(2, &format!("{label}{}.", said.join("; ")));

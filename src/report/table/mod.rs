@@ -12,8 +12,10 @@ mod finding;
 mod offsets;
 mod singles;
 
+pub(super) use copies::writer;
 pub use coverage::Reading;
 pub(super) use coverage::write as write_coverage;
+pub(super) use finding::{head, show_whole};
 pub use offsets::write as write_offsets;
 
 use super::escape::Terminal;
@@ -88,8 +90,26 @@ fn by_severity(findings: &[Finding]) -> String {
     format!("{}: {}.", counted(findings.len() as u64, "finding"), listed(&counts))
 }
 
+/// How much of a list is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Amount {
+    /// A few, and how many more there are.
+    OfAScreen,
+    All,
+}
+
+impl Amount {
+    /// How many entries of a list are shown that has room for `few`.
+    const fn most(self, few: usize) -> usize {
+        match self {
+            Self::OfAScreen => few,
+            Self::All => usize::MAX,
+        }
+    }
+}
+
 /// The worst first; among equals as the report has them.
-fn in_order(findings: &[Finding]) -> Vec<&Finding> {
+pub(super) fn in_order(findings: &[Finding]) -> Vec<&Finding> {
     let mut findings: Vec<_> = findings.iter().collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
     findings
@@ -136,11 +156,11 @@ fn by_code(findings: &[&Finding]) -> String {
 }
 
 /// Foreign text in full, up to what a paragraph may hold.
-fn escaped(text: &str) -> Cow<'_, str> {
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     Terminal::text(text).cut(2000).shown()
 }
 
 /// A foreign name beside others.
-fn named(text: &str) -> Cow<'_, str> {
+pub(super) fn named(text: &str) -> Cow<'_, str> {
     Terminal::text(text).cut(NAME_COLUMNS).shown()
 }

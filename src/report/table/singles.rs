@@ -1,6 +1,6 @@
 //! Evidence that is no copy: gaps, transactions, stretches, snapshots, records, ranges.
 
-use super::{escaped, named};
+use super::{Amount, escaped, named};
 use crate::finding::{
     DivergentRange, Finding, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference,
     Stretch, Transaction,
@@ -13,24 +13,25 @@ const EXAMPLES: usize = 3;
 /// Consumer groups that are named.
 const GROUPS: usize = 5;
 
-pub(super) fn show(page: &mut Page, finding: &Finding) {
-    examples(page, &finding.gaps, finding.gaps_omitted, gap);
-    examples(page, &finding.transactions, 0, transaction);
-    examples(page, &finding.stretches, finding.stretches_omitted, stretch);
-    examples(page, &finding.snapshots, 0, snapshot);
+pub(super) fn show(page: &mut Page, finding: &Finding, amount: Amount) {
+    let most = amount.most(EXAMPLES);
+    examples(page, most, &finding.gaps, finding.gaps_omitted, gap);
+    examples(page, most, &finding.transactions, 0, transaction);
+    examples(page, most, &finding.stretches, finding.stretches_omitted, stretch);
+    examples(page, most, &finding.snapshots, 0, snapshot);
     if let Some(partitioner) = &finding.partitioner {
         page.paragraph(2, &format!("The other keys follow {}.", named(partitioner)));
     }
-    examples(page, &finding.records, finding.records_omitted, misrouted);
-    examples(page, &finding.ranges, 0, range);
+    examples(page, most, &finding.records, finding.records_omitted, misrouted);
+    examples(page, most, &finding.ranges, 0, range);
     consumed(page, finding);
 }
 
-fn examples<T>(page: &mut Page, all: &[T], omitted: u64, say: impl Fn(&T) -> String) {
-    for one in all.iter().take(EXAMPLES) {
+fn examples<T>(page: &mut Page, most: usize, all: &[T], omitted: u64, say: impl Fn(&T) -> String) {
+    for one in all.iter().take(most) {
         page.item(2, &say(one));
     }
-    let rest = (all.len().saturating_sub(EXAMPLES) as u64).saturating_add(omitted);
+    let rest = (all.len().saturating_sub(most) as u64).saturating_add(omitted);
     if rest > 0 {
         page.paragraph(2, &format!("… and {} more", number(rest)));
     }

@@ -1,0 +1,40 @@
+//! The report of an audit in each of its forms.
+
+use super::output::ReportFormat;
+use crate::finding::Finding;
+use crate::report::layout::Width;
+use crate::report::list::{List, ListRow};
+use crate::report::{Report, html, json, markdown, ndjson, table};
+use std::io::{self, Write};
+
+/// Writes the report in one form. `surplus` are the findings with all of their groups that are at hand,
+/// for the form that lists copies.
+pub(super) fn write(
+    form: ReportFormat,
+    report: &Report,
+    surplus: &[Finding],
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match form {
+        ReportFormat::Table => table::write(report, width, out),
+        ReportFormat::Json => json::write(report, out),
+        ReportFormat::Ndjson => ndjson::write(report, out),
+        ReportFormat::Md => markdown::write(report, out),
+        ReportFormat::Html => html::write(report, out),
+        ReportFormat::Csv => list(surplus, out),
+    }
+}
+
+/// Every surplus copy as a line of CSV.
+pub(super) fn list(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+    let mut list = List::begin(out)?;
+    for finding in findings {
+        for group in &finding.groups {
+            for copy in group.copies.iter().skip(1) {
+                list.row(&ListRow::of(finding, &group.business_key, copy))?;
+            }
+        }
+    }
+    list.finish().map(|_| ())
+}

@@ -1,0 +1,288 @@
+//! Two reports compared: which findings are new, grown, shrunk, gone or unchanged.
+//!
+//! Findings match in this order, each at most once:
+//!
+//! 1. by id. An id is made of the topic and the place where the finding begins, so it stays while the
+//!    log grows;
+//! 2. by evidence: the same code, and a surplus copy, gap, transaction or stretch at the same place.
+//!    This finds a finding again whose beginning was removed by retention.
+//!
+//! A finding has *grown* when its severity rose or any of its counts did, else it has *shrunk* when any
+//! count fell. Counts are of all that was found, whatever the report lists (`--max-groups`).
+
+use super::layout::{Page, Width};
+use super::model::{Report, SCHEMA_VERSION, Tool};
+use super::table::{escaped, head, named};
+use super::wording::{counted, listed, number, opening};
+use crate::finding::{Code, Finding, Severity};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+/// What changed from one report to another.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Difference {
+    /// The version of this shape.
+    pub schema_version: String,
+    /// What compared them.
+    pub tool: Tool,
+    /// The earlier report.
+    pub before: Side,
+    /// The later report.
+    pub after: Side,
+    /// Findings of the later report alone.
+    pub new: Vec<Change>,
+    /// Findings of both that are more, or worse, than they were.
+    pub grown: Vec<Change>,
+    /// Findings of both that are less than they were.
+    pub shrunk: Vec<Change>,
+    /// Findings of the earlier report alone.
+    pub gone: Vec<Change>,
+    /// Findings of both that are as they were.
+    pub unchanged: Vec<Change>,
+}
+
+/// One of the two reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Side {
+    /// The paths that were audited.
+    pub paths: Vec<String>,
+    /// What stood for "now".
+    pub as_of_time: Option<String>,
+    /// How many findings it has.
+    pub findings: u64,
+    /// Whether everything could be read.
+    pub complete: bool,
+}
+
+/// One finding, and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// How the two were matched: `id` or `evidence`; `null` where there is only one.
+    pub matched_by: Option<&'static str>,
+    /// The id in the earlier report, where it was another.
+    pub id_before: Option<String>,
+    /// What is counted, as `[before, after]`; only what is not zero in both.
+    pub amounts: BTreeMap<&'static str, [u64; 2]>,
+    /// The finding as the later report has it; as the earlier one had it where it is gone. Without
+    /// its groups.
+    pub finding: Finding,
+}
+
+/// Compares two reports.
+#[must_use]
+pub fn compare(before: &Report, after: &Report) -> Difference {
+    let mut difference = Difference {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        tool: Tool::this(),
+        before: side(before),
+        after: side(after),
+        new: Vec::new(),
+        grown: Vec::new(),
+        shrunk: Vec::new(),
+        gone: Vec::new(),
+        unchanged: Vec::new(),
+    };
+    let pairs = matches(&before.findings, &after.findings);
+    for (index, finding) in after.findings.iter().enumerate() {
+        let Some(&(at, how)) = pairs.get(&index) else {
+            difference.new.push(change(None, Some(finding), None));
+            continue;
+        };
+        let Some(earlier) = before.findings.get(at) else { continue };
+        let change = change(Some(earlier), Some(finding), Some(how));
+        let more = finding.severity > earlier.severity || change.amounts.values().any(|[old, new]| new > old);
+        let less = change.amounts.values().any(|[old, new]| new < old);
+        match (more, less) {
+            (true, _) => difference.grown.push(change),
+            (false, true) => difference.shrunk.push(change),
+            (false, false) => difference.unchanged.push(change),
+        }
+    }
+    let matched: BTreeSet<usize> = pairs.values().map(|(at, _)| *at).collect();
+    let gone = before.findings.iter().enumerate().filter(|(at, _)| !matched.contains(at));
+    difference.gone = gone.map(|(_, finding)| change(Some(finding), None, None)).collect();
+    difference
+}
+
+impl Difference {
+    /// How many findings are new or grown, at this severity or above.
+    #[must_use]
+    pub fn fresh(&self, least: Severity) -> u64 {
+        let fresh = self.new.iter().chain(&self.grown);
+        fresh.filter(|change| change.finding.severity >= least).count() as u64
+    }
+
+    /// Writes it as indented JSON.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        writeln!(out)
+    }
+
+    /// Writes it for people.
+    pub fn write_table(&self, width: Width, out: &mut dyn Write) -> io::Result<()> {
+        let mut page = Page::new(width);
+        let lists = [
+            ("new", &self.new),
+            ("grown", &self.grown),
+            ("shrunk", &self.shrunk),
+            ("gone", &self.gone),
+            ("unchanged", &self.unchanged),
+        ];
+        let counts: Vec<_> = lists
+            .iter()
+            .filter(|(name, list)| !list.is_empty() || matches!(*name, "new" | "grown"))
+            .map(|(name, list)| format!("{} {name}", number(list.len() as u64)))
+            .collect();
+        let since = self.before.as_of_time.as_deref().map(|time| format!(" since {}", named(time)));
+        page.paragraph(0, &format!("Findings: {}{}.", listed(&counts), since.unwrap_or_default()));
+        if !self.after.complete {
+            page.paragraph(0, "The later report could not read everything: what is gone may only be unread.");
+        }
+        for (name, list) in lists {
+            if list.is_empty() {
+                continue;
+            }
+            page.blank();
+            page.paragraph(0, &opening(name, &[]));
+            for change in list {
+                one(&mut page, change);
+            }
+        }
+        page.write(out)
+    }
+}
+
+fn one(page: &mut Page, change: &Change) {
+    let finding = &change.finding;
+    head(page, 2, finding);
+    page.item(4, &opening(&escaped(&finding.title), &finding.topics));
+    let moved: Vec<_> = change
+        .amounts
+        .iter()
+        .filter(|(_, [old, new])| old != new && change.matched_by.is_some())
+        .map(|(name, [old, new])| format!("{name} {} → {}", number(*old), number(*new)))
+        .collect();
+    if !moved.is_empty() {
+        page.item(4, &moved.join(", "));
+    }
+    let before = change.id_before.as_ref().map(|id| format!(" (was {})", named(id)));
+    page.item(4, &format!("{}{}", named(&finding.id), before.unwrap_or_default()));
+}
+
+fn side(report: &Report) -> Side {
+    Side {
+        paths: report.invocation.paths.clone(),
+        as_of_time: report.as_of_time.clone(),
+        findings: report.findings.len() as u64,
+        complete: report.verdict.complete && !report.verdict.interrupted,
+    }
+}
+
+fn change(before: Option<&Finding>, after: Option<&Finding>, how: Option<&'static str>) -> Change {
+    let shown = after.or(before).cloned().unwrap_or_else(|| Finding::empty(Code::DuplicateUndetermined));
+    let [old, new] = [before, after].map(|finding| finding.map(amounts).unwrap_or_default());
+    let mut both = BTreeMap::new();
+    for name in old.keys().chain(new.keys()) {
+        let pair = [old.get(name).copied().unwrap_or(0), new.get(name).copied().unwrap_or(0)];
+        if pair != [0, 0] {
+            both.insert(*name, pair);
+        }
+    }
+    let id_before = before.map(|finding| &finding.id).filter(|id| **id != shown.id).cloned();
+    Change { matched_by: how, id_before, amounts: both, finding: Finding { groups: Vec::new(), ..shown } }
+}
+
+/// How much a finding is about, by what is counted.
+fn amounts(finding: &Finding) -> BTreeMap<&'static str, u64> {
+    let listed = |shown: usize, omitted: u64| (shown as u64).saturating_add(omitted);
+    let mut amounts = BTreeMap::from([
+        ("keys", finding.counts.groups),
+        ("surplus records", finding.counts.surplus_records),
+        ("visible to read_committed", finding.counts.surplus_committed),
+        ("gaps", listed(finding.gaps.len(), finding.gaps_omitted)),
+        ("transactions", listed(finding.transactions.len(), 0)),
+        ("stretches", listed(finding.stretches.len(), finding.stretches_omitted)),
+        ("snapshot differences", listed(finding.snapshots.len(), 0)),
+        ("misrouted records", listed(finding.records.len(), finding.records_omitted)),
+        ("ranges", listed(finding.ranges.len(), 0)),
+    ]);
+    if finding.stretches_omitted == 0 {
+        let records = finding.stretches.iter().map(|stretch| stretch.records);
+        amounts.insert("records in stretches", records.fold(0, u64::saturating_add));
+    }
+    amounts
+}
+
+/// The index of the earlier finding for each later one that has one, and how they were matched.
+fn matches(before: &[Finding], after: &[Finding]) -> BTreeMap<usize, (usize, &'static str)> {
+    let mut found = BTreeMap::new();
+    let mut by_id: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, finding) in before.iter().enumerate().rev() {
+        by_id.insert(&finding.id, at);
+    }
+    for (index, finding) in after.iter().enumerate() {
+        if let Some(at) = by_id.remove(finding.id.as_str()) {
+            found.insert(index, (at, "id"));
+        }
+    }
+    let mut by_evidence: BTreeMap<(Code, Anchor<'_>), usize> = BTreeMap::new();
+    let matched: BTreeSet<usize> = found.values().map(|(at, _)| *at).collect();
+    for (at, finding) in before.iter().enumerate().filter(|(at, _)| !matched.contains(at)) {
+        for anchor in anchors(finding) {
+            by_evidence.entry((finding.code, anchor)).or_insert(at);
+        }
+    }
+    let mut taken = BTreeSet::new();
+    for (index, finding) in after.iter().enumerate() {
+        if found.contains_key(&index) {
+            continue;
+        }
+        let candidates =
+            anchors(finding).filter_map(|anchor| by_evidence.get(&(finding.code, anchor)).copied());
+        let free = candidates.into_iter().find(|at| !taken.contains(at));
+        if let Some(at) = free {
+            taken.insert(at);
+            found.insert(index, (at, "evidence"));
+        }
+    }
+    found
+}
+
+/// A place that a finding names: what kind, topic, partition, offset, producer.
+type Anchor<'a> = (&'static str, &'a str, i32, i64, i64);
+
+fn anchors(finding: &Finding) -> impl Iterator<Item = Anchor<'_>> {
+    let surplus = finding.groups.iter().flat_map(|group| &group.copies).filter(|copy| copy.repeats.is_some());
+    let copies =
+        surplus.map(|copy| ("copy", copy.topic.as_str(), copy.partition, copy.offset, copy.producer_id));
+    let gaps = finding
+        .gaps
+        .iter()
+        .map(|gap| ("gap", gap.topic.as_str(), gap.partition, gap.at_offset, gap.producer_id));
+    let transactions = finding
+        .transactions
+        .iter()
+        .map(|one| ("transaction", one.topic.as_str(), one.partition, one.first_offset, one.producer_id));
+    let stretches = finding.stretches.iter().filter_map(|stretch| {
+        Some(("stretch", stretch.topic.as_deref()?, stretch.partition?, stretch.last_offset, 0))
+    });
+    let records =
+        finding.records.iter().map(|one| ("record", one.topic.as_str(), one.partition, one.offset, 0));
+    copies.chain(gaps).chain(transactions).chain(stretches).chain(records)
+}
+
+/// `3 findings, 1 of them new or grown`, for whoever set a baseline.
+#[must_use]
+pub fn in_short(difference: &Difference, least: Severity) -> String {
+    let fresh = difference.fresh(least);
+    format!(
+        "{}, {} new or grown at {least} or above",
+        counted(difference.after.findings, "finding"),
+        number(fresh)
+    )
+}

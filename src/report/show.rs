@@ -1,0 +1,130 @@
+//! One finding in full: every fact, every rival, all evidence that the report lists, and the copies of
+//! each key side by side with the fields marked in which they differ.
+
+use super::escape::{Terminal, width};
+use super::layout::{Page, Width};
+use super::model::{Report, SCHEMA_VERSION, Tool};
+use super::table;
+use super::wording::{business_key, number, time};
+use crate::finding::{Copy, Finding, Group};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Columns that one copy may take.
+const COPY: usize = 44;
+/// Columns of the names of the fields, with the mark in front.
+const FIELD: usize = 18;
+
+/// Writes the finding for people.
+pub fn write_table(finding: &Finding, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(width);
+    table::show_whole(&mut page, finding);
+    for group in &finding.groups {
+        page.blank();
+        side_by_side(&mut page, group);
+    }
+    if finding.groups_omitted > 0 {
+        page.blank();
+        let omitted = number(finding.groups_omitted);
+        page.paragraph(0, &format!("… and {omitted} more keys that the report omits (scan --max-groups 0)"));
+    }
+    page.write(out)
+}
+
+/// Writes the finding as JSON, with the head of a report.
+pub fn write_json(report: &Report, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Shown<'a> {
+        schema_version: &'static str,
+        tool: Tool,
+        invocation: &'a super::model::Invocation,
+        finding: &'a Finding,
+    }
+    let shown =
+        Shown { schema_version: SCHEMA_VERSION, tool: Tool::this(), invocation: &report.invocation, finding };
+    serde_json::to_writer_pretty(&mut *out, &shown)?;
+    writeln!(out)
+}
+
+fn side_by_side(page: &mut Page, group: &Group) {
+    let key = business_key(&group.business_key);
+    page.paragraph(0, &Terminal::text(&key).cut(2000).shown());
+    let room = page.width().columns().saturating_sub(FIELD).max(1);
+    let columns: Vec<Vec<String>> =
+        group.copies.iter().enumerate().map(|(at, copy)| fields(at, copy)).collect();
+    let wide = columns.iter().flatten().map(|cell| width(cell)).max().unwrap_or(0).min(COPY).min(room);
+    let beside = (room / (wide + 2)).max(1);
+    for block in columns.chunks(beside) {
+        let mut lines = Vec::new();
+        for (row, name) in NAMES.iter().enumerate() {
+            let cells: Vec<&str> =
+                block.iter().filter_map(|column| column.get(row)).map(String::as_str).collect();
+            if cells.iter().all(|cell| cell.is_empty()) && row > 0 {
+                continue;
+            }
+            let all = columns.iter().filter_map(|column| column.get(row));
+            let differs = row > 0 && all.clone().any(|cell| Some(cell) != all.clone().next());
+            let mut line = format!("{} {name:<16}", if differs { '≠' } else { ' ' });
+            for cell in cells {
+                let shown = Terminal::text(cell).cut(wide).to_string();
+                line.push_str(&shown);
+                line.push_str(&" ".repeat((wide + 2).saturating_sub(width(&shown))));
+            }
+            lines.push(line);
+        }
+        page.lines(0, lines.iter().map(String::as_str));
+    }
+    if group.copies_omitted > 0 {
+        page.paragraph(2, &format!("… and {} more copies", number(group.copies_omitted)));
+    }
+}
+
+const NAMES: [&str; 18] = [
+    "",
+    "partition",
+    "offset",
+    "time (UTC)",
+    "timestamp type",
+    "producer id",
+    "producer epoch",
+    "sequence",
+    "session",
+    "leader epoch",
+    "directory",
+    "segment",
+    "position",
+    "batch base",
+    "batch crc",
+    "visibility",
+    "repeats",
+    "level",
+];
+
+/// What stands beside [`NAMES`]; the value follows where it was asked for.
+fn fields(at: usize, copy: &Copy) -> Vec<String> {
+    fn maybe<T: ToString>(value: Option<T>) -> String {
+        value.map(|value| value.to_string()).unwrap_or_default()
+    }
+    let repeats = copy.repeats.as_ref().map(|to| format!("{}-{}@{}", to.topic, to.partition, to.offset));
+    vec![
+        if at == 0 && copy.repeats.is_none() { "first copy".to_owned() } else { format!("copy {}", at + 1) },
+        format!("{}-{}", copy.topic, copy.partition),
+        copy.offset.to_string(),
+        time(copy.timestamp, None),
+        copy.timestamp_type.clone(),
+        if copy.producer_id < 0 { "none".to_owned() } else { copy.producer_id.to_string() },
+        maybe(copy.producer_epoch),
+        maybe(copy.sequence),
+        maybe(copy.session.as_ref()),
+        maybe(copy.partition_leader_epoch),
+        copy.directory.clone(),
+        copy.segment.clone(),
+        copy.position.to_string(),
+        copy.batch_base_offset.to_string(),
+        format!("{:#010x}", copy.crc),
+        copy.visibility.to_string(),
+        maybe(repeats),
+        maybe(copy.level),
+    ]
+}

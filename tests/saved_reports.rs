@@ -1,0 +1,195 @@
+//! Saved reports: every form from one run, the same form later, one finding, two runs compared, and
+//! reports of a later version.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
+
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Output};
+
+const RESEND: &str = "testdata/brokers/4.3.1/crash-restart-resend";
+const INCIDENT: &str = "testdata/brokers/4.3.1/mixed-incident";
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert!(output.stdout.is_empty());
+    text(&output.stderr)
+}
+
+/// A directory with the report of a scan in it, and the path of the report.
+fn scanned(evidence: &str) -> (tempfile::TempDir, String) {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("report.json").display().to_string();
+    assert_eq!(run(&["scan", evidence, "-o", &path, "--max-groups", "0"]).status.code(), Some(1));
+    (home, path)
+}
+
+fn report(path: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn changed(home: &Path, name: &str, report: &Value) -> String {
+    let path = home.join(name);
+    std::fs::write(&path, serde_json::to_string(report).unwrap()).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn one_run_writes_every_form_and_render_writes_the_same_later() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name).display().to_string();
+    let names = ["a.json", "a.ndjson", "a.md", "a.html", "a.csv", "a.txt"];
+    let mut arguments = vec!["scan".to_owned(), RESEND.to_owned(), "--format".to_owned(), "table".to_owned()];
+    for name in names {
+        arguments.extend(["-o".to_owned(), at(name)]);
+    }
+    let printed = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(printed.status.code(), Some(1), "{}", text(&printed.stderr));
+    assert!(printed.stdout == std::fs::read(at("a.txt")).unwrap(), "the table is not the same in a file");
+    for source in ["a.json", "a.ndjson"] {
+        for name in names {
+            let (form, again) = (name.split('.').next_back().unwrap(), at("again"));
+            let target = format!("{form}:{again}");
+            let rendered = run(&["render", &at(source), "-o", &target, "--force"]);
+            assert!(rendered.status.success() && rendered.stdout.is_empty(), "{}", text(&rendered.stderr));
+            let same = std::fs::read(at(name)).unwrap() == std::fs::read(&again).unwrap();
+            assert!(same, "{form} of {source} is another than that of the scan");
+        }
+    }
+}
+
+#[test]
+fn no_file_is_overwritten_and_none_written_into_the_evidence() {
+    let home = tempfile::tempdir().unwrap();
+    let there = home.path().join("there.md");
+    std::fs::write(&there, "mine").unwrap();
+    let name = there.display().to_string();
+    assert!(refused(&["scan", RESEND, "-o", "new.html", "-o", &name]).contains("--force replaces it"));
+    assert_eq!(std::fs::read(&there).unwrap(), b"mine");
+    assert!(!Path::new(env!("CARGO_MANIFEST_DIR")).join("new.html").exists());
+    let inside = format!("html:{RESEND}/data/report");
+    assert!(refused(&["scan", RESEND, "-o", &inside]).contains("being audited"));
+    assert!(refused(&["scan", RESEND, "-o", "json:-", "-o", "md:/dev/stdout"]).contains("named twice"));
+}
+
+#[test]
+fn standard_output_has_names() {
+    for name in ["-", "/dev/stdout"] {
+        let output = run(&["scan", RESEND, "-o", &format!("csv:{name}")]);
+        assert!(text(&output.stdout).starts_with("topic,partition,offset,"), "{name}");
+        assert_eq!(text(&output.stdout).lines().count(), 21);
+    }
+}
+
+#[test]
+fn show_has_all_of_one_finding_by_the_beginning_of_its_id() {
+    let (_home, path) = scanned(RESEND);
+    let id = report(&path)["findings"][0]["id"].as_str().unwrap().to_owned();
+    let shown = text(&run(&["show", &id.to_lowercase()[3..9], &path]).stdout);
+    assert!(shown.contains("≠ offset          20"), "{shown}");
+    assert_eq!(shown.matches("\norder-").count(), 20, "not all keys are shown");
+    let value: Value =
+        serde_json::from_slice(&run(&["show", &id, &path, "--format", "json"]).stdout).unwrap();
+    assert_eq!(value["finding"], report(&path)["findings"][0]);
+    assert!(refused(&["show", "DA-nothing", &path]).contains(&id));
+    let (_home, path) = scanned(INCIDENT);
+    assert!(refused(&["show", "DA-", &path]).contains("several ids begin with DA-"));
+}
+
+#[test]
+fn diff_tells_new_grown_and_gone() {
+    let (home, path) = scanned(INCIDENT);
+    let now = report(&path);
+    assert_eq!(run(&["diff", &path, &path]).status.code(), Some(0));
+    let mut before = now.clone();
+    let findings = before["findings"].as_array_mut().unwrap();
+    findings[0]["counts"]["surplusRecords"] = json!(1);
+    findings[1]["id"] = json!("DA-before-retention");
+    findings[2]["severity"] = json!("info");
+    findings[3]["code"] = json!("a-code-of-tomorrow");
+    findings[3]["id"] = json!("DA-other");
+    let before = changed(home.path(), "before.json", &before);
+    let output = run(&["diff", &before, &path, "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let difference: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let codes = |list: &str| -> Vec<String> {
+        let list = difference[list].as_array().unwrap();
+        list.iter().map(|one| one["finding"]["code"].as_str().unwrap().to_owned()).collect()
+    };
+    let code = |at: usize| now["findings"][at]["code"].as_str().unwrap().to_owned();
+    assert_eq!(codes("grown"), [code(0), code(2)]);
+    assert_eq!(codes("new"), [code(3)]);
+    assert_eq!(codes("gone"), ["a-code-of-tomorrow"]);
+    assert_eq!(codes("unchanged"), [code(1), code(4)]);
+    assert_eq!(difference["unchanged"][0]["matchedBy"], "evidence");
+    assert_eq!(difference["unchanged"][0]["idBefore"], "DA-before-retention");
+    assert_eq!(run(&["diff", &path, &before]).status.code(), Some(1));
+    let table = text(&run(&["diff", &before, &path]).stdout);
+    assert!(table.contains("surplus records 1 → 94"), "{table}");
+}
+
+#[test]
+fn a_baseline_leaves_only_what_is_new_or_grown_for_the_exit_status() {
+    let (home, path) = scanned(RESEND);
+    let known = run(&["scan", RESEND, "--baseline", &path]);
+    assert_eq!(known.status.code(), Some(0));
+    assert_eq!(text(&known.stderr), "dedup-audit: 1 finding, 0 new or grown at low or above\n");
+    let mut less = report(&path);
+    less["findings"][0]["counts"]["groups"] = json!(3);
+    let less = changed(home.path(), "less.json", &less);
+    assert_eq!(run(&["scan", RESEND, "--baseline", &less]).status.code(), Some(1));
+    assert!(refused(&["scan", RESEND, "--baseline", "gone.json"]).contains("gone.json"));
+}
+
+#[test]
+fn a_report_of_a_later_version_is_read_and_keeps_its_words() {
+    let (home, path) = scanned(RESEND);
+    let mut later = report(&path);
+    later["schemaVersion"] = json!("1.7");
+    later["aNewField"] = json!({"x": [1]});
+    let finding = &mut later["findings"][0];
+    finding["code"] = json!("made-tomorrow");
+    finding["confidence"] = json!("hoped");
+    finding["severity"] = json!("dire");
+    finding["groups"][0]["copies"][1]["level"] = json!("E0");
+    finding["groups"][0]["copies"][1]["visibility"] = json!("maybe");
+    let later = changed(home.path(), "later.json", &later);
+    for form in ["table", "json", "ndjson", "md", "html", "csv"] {
+        let output = run(&["render", &later, "--format", form]);
+        assert!(output.status.success(), "{form}: {}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("made-tomorrow"), "{form} lost the code");
+    }
+    let rendered: Value =
+        serde_json::from_slice(&run(&["render", &later, "--format", "json"]).stdout).unwrap();
+    assert_eq!(rendered["findings"], report(&later)["findings"]);
+}
+
+#[test]
+fn what_is_no_report_is_refused_with_its_name() {
+    let message = refused(&["render", "Cargo.toml"]);
+    assert!(message.contains("Cargo.toml: it is no report of scan --format json"), "{message}");
+    assert!(refused(&["render", "testdata/brokers"]).contains("testdata/brokers"));
+}
+
+#[test]
+fn a_list_of_a_report_that_omits_copies_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("short.json").display().to_string();
+    run(&["scan", RESEND, "-o", &path, "--max-groups", "5"]);
+    let output = run(&["render", &path, "--format", "csv"]);
+    assert_eq!(text(&output.stdout).lines().count(), 6);
+    assert!(text(&output.stderr).contains("15 surplus copies are not in the report"));
+}
