@@ -73,22 +73,30 @@ pub(super) fn relations_base(
     inventory: &Inventory,
     topics: &Topics,
     plans: &[TopicPlan],
-    outcomes: &[PartitionOutcome],
+    logs: &[(&PartitionContext, &PartitionOutcome)],
     sessions: &Sessions,
     led: &[usize],
     internal: &InternalTopics,
 ) -> Relations {
     let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     let partitions =
-        inventory.partitions.iter().zip(outcomes).enumerate().map(|(at, (dir, outcome))| PartitionNote {
-            topic: number(topics.of_partition(at)),
-            partition: dir.partition,
-            directory: dir.display.clone(),
-            broker_id: dir.broker_id,
-            segments: dir.segments.iter().map(|segment| segment.file_name.clone()).collect(),
-            last_stable_offset: outcome.facts.last_stable_offset,
-            first_unprotected_offset: outcome.first_unprotected,
-            damaged_bytes: outcome.damage.iter().filter(|(_, d)| !d.expected).map(|(_, d)| d.length).sum(),
+        inventory.partitions.iter().zip(logs).enumerate().map(|(at, (dir, (context, outcome)))| {
+            PartitionNote {
+                topic: number(topics.of_partition(at)),
+                partition: dir.partition,
+                directory: dir.display.clone(),
+                broker_id: dir.broker_id,
+                segments: dir.segments.iter().map(|segment| segment.file_name.clone()).collect(),
+                last_stable_offset: outcome.facts.last_stable_offset,
+                first_unprotected_offset: outcome.first_unprotected,
+                snapshots: snapshot_notes(context),
+                damaged_bytes: outcome
+                    .damage
+                    .iter()
+                    .filter(|(_, d)| !d.expected)
+                    .map(|(_, d)| d.length)
+                    .sum(),
+            }
         });
     Relations {
         version: relations::VERSION,
@@ -118,6 +126,21 @@ fn positions(internal: &InternalTopics) -> Vec<PositionNote> {
         highest: position.highest,
     };
     internal.commits.positions().map(note).collect()
+}
+
+fn snapshot_notes(context: &PartitionContext) -> Vec<relations::SnapshotNote> {
+    let mut notes: Vec<relations::SnapshotNote> = context
+        .snapshots
+        .iter()
+        .filter_map(|snapshot| {
+            let mut producers: Vec<_> =
+                snapshot.entries.as_ref().ok()?.iter().map(|entry| entry.producer_id).collect();
+            producers.sort_unstable();
+            Some(relations::SnapshotNote { file: snapshot.file.clone(), offset: snapshot.offset, producers })
+        })
+        .collect();
+    notes.sort_by_key(|note| note.offset);
+    notes
 }
 
 /// Whether a partition's first batch of the session's first epoch has a sequence above 0.

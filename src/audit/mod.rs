@@ -294,8 +294,9 @@ fn run_in_pool(
     };
     let mut candidates = Sorter::new(shares.candidates, space.clone());
     copies::fetch(&look, wanted.finish()?, |candidate| candidates.push(candidate))?;
+    let logs: Vec<_> = contexts.iter().copied().zip(&outcomes).collect();
     let mut relations =
-        assemble::relations_base(&inventory, &topics, &plans, &outcomes, &sessions, &led, &internal);
+        assemble::relations_base(&inventory, &topics, &plans, &logs, &sessions, &led, &internal);
     let mut candidates = candidates.finish()?;
     let candidates = std::iter::from_fn(|| candidates.take_next().transpose());
     let mut found = Vec::new();
@@ -376,6 +377,7 @@ fn run_in_pool(
     };
     let topic_ids = topics.all.iter().filter_map(|t| Some((t.name.clone(), t.id.clone()?))).collect();
     judgement::identify(&mut findings, &topic_ids);
+    judgement::link(&mut findings);
     let blocks = internal.producer_id_blocks();
     let mut events = judgement::events(&judged, &sessions, &relations.rewinds, &findings, blocks);
     let found = request.map(|request| {

@@ -14,6 +14,7 @@ mod events;
 mod gaps;
 mod identify;
 mod leader_epochs;
+mod links;
 pub mod misrouted;
 mod offsets;
 mod order;
@@ -27,6 +28,7 @@ mod transactions;
 
 pub use events::{events, weightiest};
 pub use identify::identify;
+pub use links::link;
 
 use self::duplicates::Examples;
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};

@@ -60,6 +60,17 @@ pub struct PositionNote {
     pub highest: Offset,
 }
 
+/// Which producers a snapshot file remembers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotNote {
+    /// The file's name.
+    pub file: String,
+    /// It covers every batch below this offset.
+    pub offset: Offset,
+    /// The producers in ascending order.
+    pub producers: Vec<ProducerId>,
+}
+
 /// A topic and how its events are identified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicNote {
@@ -92,6 +103,9 @@ pub struct PartitionNote {
     pub first_unprotected_offset: Option<Offset>,
     /// How many bytes of it could not be read, expected tails aside.
     pub damaged_bytes: u64,
+    /// The producer snapshots that can be read, by number.
+    #[serde(default)]
+    pub snapshots: Vec<SnapshotNote>,
 }
 
 /// One life of a producer, as far as the files show it.

@@ -143,6 +143,18 @@ impl BatchSpec {
         self
     }
 
+    /// A marker of coordinator epoch 0: 0 abort, 1 commit.
+    pub(super) fn marker(self, kind: i16, producer_id: i64, producer_epoch: i16) -> Self {
+        let mut key = vec![0, 0];
+        key.extend(kind.to_be_bytes());
+        let mut marker = self
+            .producer(producer_id, producer_epoch, -1)
+            .transactional()
+            .record(key, vec![0, 0, 0, 0, 0, 0]);
+        marker.attributes |= 0x20;
+        marker
+    }
+
     fn last_record(&mut self) -> &mut RecordSpec {
         self.records.last_mut().expect("a record was added before")
     }

@@ -18,6 +18,7 @@
 mod batch;
 mod compress;
 pub mod promises;
+pub mod synth;
 
 pub use self::batch::{BatchSpec, batch};
 pub use self::compress::compress;

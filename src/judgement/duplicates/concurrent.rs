@@ -5,7 +5,7 @@
 
 use super::episode::Episode;
 use super::pair::{Begun, Pair};
-use super::phrase::{pairs_of, records, session_life};
+use super::phrase::{pairs_of, records, session_life, were};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
 
@@ -40,8 +40,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     Words {
         confidence: Confidence::Likely,
         title: format!(
-            "{copies} of {} were written by {number} that were alive at the same time",
-            episode.topic_name()
+            "{copies} of {} {} written by {number} that were alive at the same time",
+            episode.topic_name(),
+            were(episode.surplus())
         ),
         cause: Some(if one_only_repeats(episode) && sessions.len() <= 2 {
             cause(

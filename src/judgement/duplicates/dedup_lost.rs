@@ -6,7 +6,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{pairs_of, records};
+use super::phrase::{are, pairs_of, records};
 use super::{Words, cause, dropped, lines};
 use crate::finding::{Confidence, Level};
 
@@ -17,6 +17,32 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
         && earlier.producer_epoch == later.producer_epoch
         && earlier.sequence.is_some()
         && earlier.sequence == later.sequence
+}
+
+/// Whether a snapshot remembers a producer.
+enum Memory {
+    Holds,
+    Lacks,
+}
+
+/// The newest snapshot that covers an original and not its copy, and whether the producer is in it.
+fn snapshot_between(episode: &Episode<'_>) -> Option<(Memory, String)> {
+    let pair = episode.pairs().next()?;
+    let note = pair.partition(pair.later)?;
+    let (first, last) = (pair.earlier.batch.last_offset, pair.later.batch.base_offset);
+    let snapshot = note.snapshots.iter().rev().find(|file| first < file.offset && file.offset <= last)?;
+    let id = pair.later.producer_id;
+    let place = format!("{}/{}, between the copies,", note.directory, snapshot.file);
+    Some(if snapshot.producers.binary_search(&id).is_ok() {
+        (
+            Memory::Holds,
+            format!(
+                "{place} remembers producer {id}: it was forgotten later, or by another replica that led"
+            ),
+        )
+    } else {
+        (Memory::Lacks, format!("{place} lacks producer {id}, although the log below it holds its batches"))
+    })
 }
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
@@ -37,6 +63,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.surplus()
         ));
     }
+    let between = snapshot_between(episode);
+    facts.extend(between.as_ref().map(|(_, fact)| fact.clone()));
     facts.push(pairs_of(episode));
     Words {
         confidence: if episode.all(|p| p.level == Level::E1) {
@@ -45,11 +73,19 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             Confidence::Likely
         },
         title: format!(
-            "{copies} of {} are stored twice under one producer id and sequence",
-            episode.topic_name()
+            "{copies} of {} {} stored twice under one producer id and sequence",
+            episode.topic_name(),
+            are(episode.surplus())
         ),
         cause: Some(cause(
-            "the broker had forgotten the producer: expiry (a pause or old record times), lost snapshots, or a restore",
+            match between {
+                Some((Memory::Lacks, _)) => {
+                    "the broker had already forgotten the producer when it wrote the snapshot between the copies: expiry (a pause or old record times), or a state that was rebuilt from less than the log"
+                }
+                _ => {
+                    "the broker had forgotten the producer: expiry (a pause or old record times), lost snapshots, or a restore"
+                }
+            },
             Confidence::Likely,
         )),
         facts,

@@ -2,12 +2,15 @@
 
 use super::pair::{self, Pair};
 use super::{Examples, Words, restored};
-use crate::finding::{Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window};
+use crate::finding::{Cause, Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window};
 use crate::relations::{KeyGroup, Relations, SessionNote, StoredCopy};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Surplus copies of one event that a report lists: a key may be stored ten million times.
 const COPIES: usize = 100;
+
+/// Partitions that are told one by one.
+const PARTITIONS: usize = 4;
 
 /// The surplus copies of one incident.
 pub(super) struct Episode<'r> {
@@ -65,6 +68,11 @@ impl<'r> Episode<'r> {
             })
     }
 
+    /// How many events have such copies.
+    pub(super) fn groups_count(&self) -> usize {
+        self.groups.len()
+    }
+
     /// How many surplus copies there are.
     pub(super) fn surplus(&self) -> usize {
         self.groups.values().map(Vec::len).sum()
@@ -118,29 +126,26 @@ impl<'r> Episode<'r> {
         self.pairs().filter_map(|p| p.later.client_timestamp?.checked_sub(p.earlier.client_timestamp?)).max()
     }
 
-    /// Offsets of the surplus copies and of what they repeat, by partition: `orders-0 40–59`.
+    /// Offsets of the surplus copies or of what they repeat, by partition: `orders-0 offsets 40–59`.
     pub(super) fn stretches(&self, which: impl Fn(&Pair<'r>) -> &'r StoredCopy) -> String {
-        let mut ranges: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
+        let mut places: BTreeMap<u32, BTreeSet<i64>> = BTreeMap::new();
         for pair in self.pairs() {
             let copy = which(&pair);
-            let range = ranges.entry(copy.partition).or_insert((copy.offset.0, copy.offset.0));
-            *range = (range.0.min(copy.offset.0), range.1.max(copy.offset.0));
+            places.entry(copy.partition).or_default().insert(copy.offset.0);
         }
-        let mut parts: Vec<String> = ranges
+        let mut parts: Vec<String> = places
             .iter()
-            .take(4)
-            .map(|(&at, (first, last))| {
+            .take(PARTITIONS)
+            .map(|(&at, offsets)| {
                 let name =
                     pair::partition(self.relations, at).map_or_else(String::new, |n| n.directory.clone());
-                if first == last {
-                    format!("{name} offset {first}")
-                } else {
-                    format!("{name} offsets {first}–{last}")
-                }
+                format!("{name} {}", offsets_in_words(offsets))
             })
             .collect();
-        if ranges.len() > 4 {
-            parts.push(format!("{} more partitions", ranges.len() - 4));
+        match places.len().saturating_sub(PARTITIONS) {
+            0 => {}
+            1 => parts.push("1 more partition".to_owned()),
+            more => parts.push(format!("{more} more partitions")),
         }
         parts.join(", ")
     }
@@ -196,7 +201,10 @@ impl<'r> Episode<'r> {
             },
             window: Some(Window::new(first_time, last_time)),
             level: self.level(),
-            cause: words.cause,
+            // What led to something that is only possible is no surer than that.
+            cause: words
+                .cause
+                .map(|cause| Cause { confidence: cause.confidence.min(words.confidence), ..cause }),
             facts: words.facts,
             alternatives: words.alternatives,
             would_settle: words.would_settle,
@@ -276,6 +284,49 @@ impl<'r> Episode<'r> {
     }
 }
 
+/// Runs of offsets that are told one by one.
+const RUNS: usize = 3;
+
+/// `offset 7`, `offsets 7–10`, `offsets 7–8 and 10`, `12 offsets between 7 and 90`.
+fn offsets_in_words(offsets: &BTreeSet<i64>) -> String {
+    let mut runs: Vec<(i64, i64)> = Vec::new();
+    for &offset in offsets {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == offset => *last = offset,
+            _ => runs.push((offset, offset)),
+        }
+    }
+    let run = |&(first, last): &(i64, i64)| {
+        if first == last { first.to_string() } else { format!("{first}–{last}") }
+    };
+    match (runs.as_slice(), offsets.first().zip(offsets.last())) {
+        ([(first, last)], _) if first == last => format!("offset {first}"),
+        (runs, _) if runs.len() <= RUNS => {
+            let told: Vec<String> = runs.iter().map(run).collect();
+            match told.split_last() {
+                Some((last, rest)) if !rest.is_empty() => format!("offsets {} and {last}", rest.join(", ")),
+                _ => format!("offsets {}", told.join(", ")),
+            }
+        }
+        (_, Some((first, last))) => format!("{} offsets between {first} and {last}", offsets.len()),
+        (_, None) => String::new(),
+    }
+}
+
 pub(super) fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_told_as_runs_and_never_as_more_than_there_are() {
+        let told = |offsets: &[i64]| offsets_in_words(&offsets.iter().copied().collect());
+        assert_eq!(told(&[7]), "offset 7");
+        assert_eq!(told(&[7, 8, 9]), "offsets 7–9");
+        assert_eq!(told(&[7, 8, 10]), "offsets 7–8 and 10");
+        assert_eq!(told(&[1, 3, 5, 7, 8]), "5 offsets between 1 and 8");
+    }
 }

@@ -7,7 +7,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{pairs_of, records};
+use super::phrase::{pairs_of, records, were};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::{Confidence, Level};
 
@@ -53,8 +53,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     Words {
         confidence: if single { Confidence::Possible } else { Confidence::Likely },
         title: format!(
-            "{copies} of {} were written again by one producer under a newer epoch",
-            episode.topic_name()
+            "{copies} of {} {} written again by one producer under a newer epoch",
+            episode.topic_name(),
+            were(episode.surplus())
         ),
         cause: Some(cause(
             "the client bumped its epoch while batches were stored but not acknowledged (KAFKA-14034)",

@@ -7,8 +7,8 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use crate::finding::Code;
-use crate::relations::Relations;
+use crate::finding::{Code, Level};
+use crate::relations::{KeyGroup, Relations};
 use crate::units::{Offset, Sequence};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +30,8 @@ enum Writers {
     Sessions(Option<u32>, Option<u32>),
     /// Writers that were alive together, by the smallest of them.
     Circle(Option<u32>),
+    /// Sessions that repeated each other one after the other, by the smallest of them.
+    Loop(Option<u32>),
     /// Whatever copied the files of this topic.
     Files(Option<u32>),
 }
@@ -50,6 +52,8 @@ pub(super) fn gather(
     let mut entries = accused(relations, mechanism);
     forgive_returning_states(relations, &mut entries);
     join_the_living(&mut entries);
+    join_loops(&mut entries);
+    widen_retries(relations, &mut entries);
     doubt_long_retries(relations, &mut entries);
     entries.sort_by_key(|entry| (entry.key, entry.time, entry.group, entry.copy));
     entries
@@ -73,7 +77,7 @@ impl Key {
     fn is_one(&self) -> bool {
         match self.writers {
             Writers::Sessions(earlier, later) => earlier.is_some() && later.is_some(),
-            Writers::Circle(_) | Writers::Files(_) => true,
+            Writers::Circle(_) | Writers::Loop(_) | Writers::Files(_) => true,
         }
     }
 }
@@ -129,14 +133,18 @@ fn doubt_long_retries(relations: &Relations, entries: &mut [Entry]) {
     }
 }
 
-/// Leaves out copies in a later session whose key had other content since: a state that came back,
-/// unless the records beside it came again beside it, as in a stretch that was written anew.
+/// Leaves out copies in a later session that are no copies by themselves: the key had other content
+/// since, so a state came back; or no key tells events apart and the content comes up in session after
+/// session, as typed tests and statuses do. Unless the records beside it came again beside it, as in a
+/// stretch that was written anew.
 fn forgive_returning_states(relations: &Relations, entries: &mut Vec<Entry>) {
     let steps = |entry: &Entry| {
         let group = relations.groups.get(entry.group)?;
         let pair = Pair::new(relations, group, group.copies.get(entry.copy)?)?;
         let sequences = (pair.earlier.sequence?, pair.later.sequence?);
-        Some((pair.earlier.partition, pair.later.partition, sequences, pair.later.behind_other_content))
+        let comes_up = || pair.level > Level::E3 && pair.is_by_content() && recurs(group);
+        let alone = pair.later.behind_other_content || comes_up();
+        Some((pair.earlier.partition, pair.later.partition, sequences, alone))
     };
     let is_resend = |entry: &Entry| entry.key.code == Code::ResendNewSession;
     let places: BTreeSet<(u32, u32, (Sequence, Sequence))> = entries
@@ -154,8 +162,24 @@ fn forgive_returning_states(relations: &Relations, entries: &mut Vec<Entry>) {
     });
 }
 
+/// Sessions in which one content comes up, for more than a mistake.
+const SESSIONS: usize = 4;
+
+fn recurs(group: &KeyGroup) -> bool {
+    let mut sessions = BTreeSet::new();
+    // Not counted to the end: a content may be stored a million times.
+    group.copies.iter().filter_map(|copy| copy.copy.session).any(|session| {
+        sessions.insert(session);
+        sessions.len() >= SESSIONS
+    })
+}
+
 /// How many events two writers share while both are alive, for one that looks like a restart.
 const SIDE_BY_SIDE: u64 = 2;
+
+/// How far the second of two instances may be behind when it begins: so many of its first events look
+/// like those of a restart.
+const BEHIND: u64 = 3;
 
 /// Two sessions, the smaller first.
 type SessionPair = (Option<u32>, Option<u32>);
@@ -176,7 +200,9 @@ fn join_the_living(entries: &mut [Entry]) {
     }
     let alive: BTreeSet<SessionPair> = counts
         .into_iter()
-        .filter(|(_, (alive, after))| *alive >= after.saturating_mul(SIDE_BY_SIDE))
+        .filter(|(_, (alive, after))| {
+            *alive >= after.saturating_mul(SIDE_BY_SIDE) || (*after <= BEHIND && *alive >= BEHIND)
+        })
         .map(|(pair, _)| pair)
         .collect();
     let mut circles: BTreeMap<u32, Circles> = BTreeMap::new();
@@ -196,11 +222,103 @@ fn join_the_living(entries: &mut [Entry]) {
     }
 }
 
+/// Restarts in a row, each repeating what the one before had repeated, that make one incident.
+const LOOP: usize = 3;
+
+/// Joins the restarts of a crash loop: session after session repeats the same events. Two restarts are
+/// two incidents, and so are restarts that repeat different events.
+fn join_loops(entries: &mut [Entry]) {
+    let mut repeated: BTreeMap<(u32, u32, u32), BTreeSet<usize>> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.key.code == Code::ResendNewSession) {
+        if let Writers::Sessions(Some(earlier), Some(later)) = entry.key.writers {
+            repeated.entry((entry.key.topic, earlier, later)).or_default().insert(entry.group);
+        }
+    }
+    let mut loops: BTreeMap<u32, Circles> = BTreeMap::new();
+    let mut links: BTreeMap<(u32, Option<u32>), usize> = BTreeMap::new();
+    for (&(topic, earlier, later), groups) in &repeated {
+        for ((_, _, next), others) in repeated.range((topic, later, 0)..=(topic, later, u32::MAX)) {
+            let shared = groups.intersection(others).count();
+            if shared.saturating_mul(2) >= groups.len().min(others.len()).max(1) {
+                let circles = loops.entry(topic).or_default();
+                circles.join((Some(earlier), Some(later)));
+                circles.join((Some(later), Some(*next)));
+            }
+        }
+    }
+    let of = |topic: u32, session: u32| loops.get(&topic).map(|circles| circles.of(Some(session)));
+    for &(topic, earlier, _) in repeated.keys() {
+        if let Some(circle) = of(topic, earlier) {
+            *links.entry((topic, circle)).or_default() += 1;
+        }
+    }
+    for entry in entries.iter_mut().filter(|entry| entry.key.code == Code::ResendNewSession) {
+        let Writers::Sessions(Some(earlier), Some(later)) = entry.key.writers else { continue };
+        let circle =
+            of(entry.key.topic, earlier).filter(|circle| of(entry.key.topic, later) == Some(*circle));
+        if let Some(circle) = circle
+            && links.get(&(entry.key.topic, circle)).is_some_and(|links| *links >= LOOP)
+        {
+            entry.key.writers = Writers::Loop(circle);
+        }
+    }
+}
+
+/// A surplus copy without producer id of which the client's time is that of the earlier one.
+struct Unprotected {
+    at: usize,
+    partition: u32,
+    earlier: Offset,
+    later: Offset,
+    batch: Offset,
+    /// Whether the batch came again as it was, with several records: borders that no chance brings.
+    is_proof: bool,
+}
+
+/// Takes records that came again in other batches for part of a retry, where they stand beside batches
+/// that came again as they were: a client that queues its messages again (librdkafka) cuts some batches
+/// anew. The whole run must fit into what a client has in flight, and its originals must stand together.
+fn widen_retries(relations: &Relations, entries: &mut [Entry]) {
+    let unprotected = |(at, entry): (usize, &Entry)| {
+        let group = relations.groups.get(entry.group)?;
+        let pair = Pair::new(relations, group, group.copies.get(entry.copy)?)?;
+        let is_retry = entry.key.code == Code::RetryWithoutIdempotence;
+        let may_be = entry.key.code == Code::DuplicateUndetermined && pair.level <= Level::E3;
+        let bare = !pair.earlier.producer_id.is_protected() && !pair.later.producer_id.is_protected();
+        (bare && pair.same_partition() && (is_retry || may_be)).then_some(Unprotected {
+            at,
+            partition: pair.later.partition,
+            earlier: pair.earlier.offset,
+            later: pair.later.offset,
+            batch: pair.later.batch.base_offset,
+            is_proof: is_retry && pair.later.batch.records > 1,
+        })
+    };
+    let mut copies: Vec<Unprotected> = entries.iter().enumerate().filter_map(unprotected).collect();
+    copies.sort_by_key(|copy| (copy.partition, copy.later));
+    let mut retried = Vec::new();
+    for run in copies.chunk_by(|a, b| a.partition == b.partition && a.later.next() == b.later) {
+        let batches: BTreeSet<Offset> = run.iter().map(|copy| copy.batch).collect();
+        let originals: BTreeSet<Offset> = run.iter().map(|copy| copy.earlier).collect();
+        let span =
+            originals.first().zip(originals.last()).map(|(first, last)| last.0.saturating_sub(first.0));
+        let together = span.and_then(|span| usize::try_from(span).ok()).is_some_and(|span| span < run.len());
+        if together && batches.len() <= IN_FLIGHT && run.iter().any(|copy| copy.is_proof) {
+            retried.extend(run.iter().map(|copy| copy.at));
+        }
+    }
+    for at in retried {
+        if let Some(entry) = entries.get_mut(at) {
+            entry.key.code = Code::RetryWithoutIdempotence;
+        }
+    }
+}
+
 impl Key {
     fn sessions(&self) -> Option<SessionPair> {
         match self.writers {
             Writers::Sessions(earlier, later) => Some((earlier.min(later), earlier.max(later))),
-            Writers::Circle(_) | Writers::Files(_) => None,
+            Writers::Circle(_) | Writers::Loop(_) | Writers::Files(_) => None,
         }
     }
 }

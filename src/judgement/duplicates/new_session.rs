@@ -6,9 +6,9 @@
 
 use super::episode::{Episode, count};
 use super::pair::{self, Begun, Pair};
-use super::phrase::{pairs_of, records, session_life};
+use super::phrase::{pairs_of, records, session_life, were};
 use super::{Words, cause, dropped, kept, lines};
-use crate::finding::Confidence;
+use crate::finding::{Confidence, Visibility};
 
 /// Events in a row that no coincidence brings.
 const ROW: usize = 3;
@@ -66,15 +66,48 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     };
     let row = episode.longest_row();
     let whole = !earlier_goes_on && repeats_whole_session(episode);
+    let publications = publications(episode);
+    let publication = if publications.is_some() {
+        Some(kept(
+            "full publication",
+            "a job that writes its whole state at each run makes the same records, and means each of them",
+        ))
+    } else if whole {
+        Some(kept(
+            "full publication",
+            "two runs of a job that writes its whole state each time look the same",
+        ))
+    } else {
+        None
+    };
     let weak = episode.is_by_content() && row < ROW;
+    let sessions = episode.sessions();
+    if sessions.len() > 2 {
+        facts.push(format!("{} sessions wrote these events one after the other", sessions.len()));
+    }
+    if let Some(sessions) = publications {
+        facts.push(format!("{sessions} sessions each wrote the same whole set of events and nothing else"));
+    }
+    let done_twice = episode.all(both_committed);
+    if done_twice {
+        facts.push("originals and copies are in committed transactions".to_owned());
+    }
     if row >= ROW {
         facts.insert(0, format!("{row} different events came again in their old order"));
     }
     Words {
-        confidence: if weak { Confidence::Possible } else { Confidence::Likely },
-        title: format!("{copies} of {} were sent again by a later producer session", episode.topic_name()),
+        confidence: if weak || publications.is_some() { Confidence::Possible } else { Confidence::Likely },
+        title: format!(
+            "{copies} of {} {} sent again by a later producer session",
+            episode.topic_name(),
+            were(episode.surplus())
+        ),
         cause: Some(cause(
-            if whole {
+            if publications.is_some() {
+                "a job that publishes its whole state at each run, by design, or restarts that always begin at the same position"
+            } else if sessions.len() > 2 {
+                "a crash loop: each start read from the same old position"
+            } else if whole {
                 "a restart that began where the session before had begun, or a full publication at each start by design"
             } else if earlier_goes_on {
                 "a second instance that began from an older position, or a restart beside a survivor"
@@ -84,7 +117,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             Confidence::Possible,
         )),
         facts,
-        alternatives: vec![
+        alternatives: publication.into_iter().chain([
             concurrent,
             kept(
                 "pipeline-replay",
@@ -113,15 +146,58 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                     "the identity of the events is equal, or a whole row of them came again",
                 )
             },
-        ],
+        ])
+        .collect(),
         would_settle: lines([
             "the application's log at the time of the first copy: restarts, and the position it began from",
         ]),
-        advice: lines([
-            "keep the read position durable, or make position and output one transaction",
-            "until then drop repeats by business key in the consumers",
-        ]),
+        advice: if done_twice {
+            done_twice_advice()
+        } else {
+            lines([
+                "keep the read position durable, or make position and output one transaction",
+                "until then drop repeats by business key in the consumers",
+            ])
+        },
     }
+}
+
+/// Whether both copies are in committed transactions.
+pub(super) fn both_committed(pair: &Pair<'_>) -> bool {
+    [pair.earlier, pair.later].into_iter().all(|copy| copy.visibility == Visibility::Committed)
+}
+
+/// What to do about a transaction that was committed and then done once more.
+pub(super) fn done_twice_advice() -> Vec<String> {
+    lines([
+        "a transaction cannot see that its work was committed before: commit the input position in it (sendOffsetsToTransaction)",
+        "after a commit without an answer ask for the outcome before the work is done again",
+        "drop repeats by business key in the consumers; isolation.level=read_committed does not hide them",
+    ])
+}
+
+/// How many sessions wrote the same whole set of events and nothing else, where more than two did: a
+/// publication at each run looks like that, and so does a crash at the same place.
+fn publications(episode: &Episode<'_>) -> Option<usize> {
+    let events = count(episode.groups_count());
+    let mut writers = std::collections::BTreeSet::new();
+    for pair in episode.pairs() {
+        writers.extend(pair.group.copies.iter().filter_map(|copy| copy.copy.session));
+    }
+    let writes_the_set = |at: &&u32| {
+        let session = usize::try_from(**at).ok().and_then(|at| episode.relations.sessions.get(at));
+        session.is_some_and(|session| {
+            let here = session.spans.iter().filter(|span| {
+                pair::partition(episode.relations, span.partition)
+                    .is_some_and(|note| note.topic == episode.topic)
+            });
+            let records: u64 = here.map(|span| span.records).sum();
+            let within = |a: u64, b: u64| a.saturating_mul(10) >= b.saturating_mul(9);
+            within(events, records) && within(records, events)
+        })
+    };
+    let same = writers.iter().filter(writes_the_set).count();
+    (same > 2 && same == writers.len()).then_some(same)
 }
 
 /// Whether nearly all that the earlier session wrote to the topic came again.

@@ -89,6 +89,12 @@ impl<'r> Pair<'r> {
         }
     }
 
+    /// Whether the topic's events are told by their content, because no key does.
+    pub(super) fn is_by_content(&self) -> bool {
+        let topic = usize::try_from(self.group.topic).ok().and_then(|at| self.relations.topics.get(at));
+        topic.is_some_and(|topic| topic.identity == "content")
+    }
+
     pub(super) fn partition(&self, copy: &StoredCopy) -> Option<&'r PartitionNote> {
         partition(self.relations, copy.partition)
     }

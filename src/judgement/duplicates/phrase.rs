@@ -10,6 +10,16 @@ pub(super) fn records(count: usize) -> String {
     if count == 1 { "1 record".to_owned() } else { format!("{count} records") }
 }
 
+/// `was` for one record, `were` for more.
+pub(super) const fn were(count: usize) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
+/// `is` for one record, `are` for more.
+pub(super) const fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
 /// How equal the pairs are, weakest level last.
 pub(super) fn pairs_of(episode: &Episode<'_>) -> String {
     let mut counts = std::collections::BTreeMap::new();

@@ -9,7 +9,7 @@
 
 use super::episode::{Episode, count};
 use super::pair::Pair;
-use super::phrase::{delay, pairs_of, records};
+use super::phrase::{delay, pairs_of, records, were};
 use super::{Examples, Words, cause, dropped, kept, lines};
 use crate::facts::{Rewind, RewindKind};
 use crate::finding::{Confidence, Finding, Level};
@@ -114,10 +114,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         "an application that sends again by itself has no reason to keep another topic's times, or to move a group back",
     )];
     if step.is_none() {
-        alternatives.push(kept(
-            "retry-without-idempotence",
-            "a pipeline's own producer without idempotence can regroup its retries; both are repeats of the pipeline",
-        ));
+        alternatives.push(if episode.all(|p| p.later.producer_id.is_protected()) {
+            kept(
+                "resend-new-session",
+                "an application that takes its records and their times from elsewhere, and began again there, writes the same",
+            )
+        } else {
+            kept(
+                "retry-without-idempotence",
+                "a pipeline's own producer without idempotence can regroup its retries; both are repeats of the pipeline",
+            )
+        });
     }
     let unprotected = |copy: &crate::relations::StoredCopy| !copy.producer_id.is_protected();
     let may_fan_out = step.is_none()
@@ -132,7 +139,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
     Words {
         confidence: if may_fan_out { Confidence::Possible } else { Confidence::Likely },
-        title: format!("{copies} of {} were written again by a pipeline", episode.topic_name()),
+        title: format!(
+            "{copies} of {} {} written again by a pipeline",
+            episode.topic_name(),
+            were(episode.surplus())
+        ),
         cause: Some(cause(
             if step.is_some() || over_source > 0 {
                 "the group's position was set back, and the input was processed again"

@@ -18,8 +18,6 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     if is_returning_state(pair) {
         return true;
     }
-    let topic = usize::try_from(pair.group.topic).ok().and_then(|at| pair.relations.topics.get(at));
-    let by_content = topic.is_some_and(|topic| topic.identity == "content");
     if pair.level <= Level::E3 {
         return false;
     }
@@ -27,7 +25,7 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
         copy.copy.session == pair.later.session && copy.copy.producer_id == pair.later.producer_id
     });
     // Not counted to the end: a key may be stored a million times, and this is asked for each copy.
-    by_one_writer.nth(if by_content { BY_MISTAKE } else { BY_MISTAKE_WITH_KEY }).is_some()
+    by_one_writer.nth(if pair.is_by_content() { BY_MISTAKE } else { BY_MISTAKE_WITH_KEY }).is_some()
 }
 
 /// Whether the key had another content in between, within one session: open, paid, open. A session

@@ -7,7 +7,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{duration, pairs_of, records};
+use super::phrase::{are, duration, pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::{Confidence, Level};
 
@@ -50,8 +50,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     Words {
         confidence: if late { Confidence::Possible } else { Confidence::Likely },
         title: format!(
-            "{copies} of {} are the same batches stored again, without idempotence",
-            episode.topic_name()
+            "{copies} of {} {} the same batches stored again, without idempotence",
+            episode.topic_name(),
+            are(episode.surplus())
         ),
         cause: Some(cause(
             if over_leaders > 0 {

@@ -4,8 +4,9 @@
 //! broker. So the application called `send()` twice; idempotence covers retries of the client only.
 
 use super::episode::Episode;
+use super::new_session::{both_committed, done_twice_advice};
 use super::pair::Pair;
-use super::phrase::{delay, pairs_of, records};
+use super::phrase::{delay, pairs_of, records, were};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
 
@@ -47,11 +48,19 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.surplus()
         ));
     }
+    let done_twice = episode.all(both_committed);
+    if done_twice {
+        facts.push("originals and copies are in committed transactions of their own".to_owned());
+    }
     facts.push(pairs_of(episode));
     Words {
         // Without a key, equal events of one application look the same as a double send.
         confidence: if episode.is_by_content() { Confidence::Possible } else { Confidence::Likely },
-        title: format!("{copies} of {} were sent twice by one producer session", episode.topic_name()),
+        title: format!(
+            "{copies} of {} {} sent twice by one producer session",
+            episode.topic_name(),
+            were(episode.surplus())
+        ),
         cause: Some(cause("the application called send() again for the same event", Confidence::Likely)),
         facts,
         alternatives: vec![
@@ -65,9 +74,13 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         would_settle: lines([
             "the application's log: timeouts given up on, double clicks, its own retries around send()",
         ]),
-        advice: lines([
-            "let the client retry (delivery.timeout.ms) instead of calling send() again",
-            "drop repeats by business key in the consumers",
-        ]),
+        advice: if done_twice {
+            done_twice_advice()
+        } else {
+            lines([
+                "let the client retry (delivery.timeout.ms) instead of calling send() again",
+                "drop repeats by business key in the consumers",
+            ])
+        },
     }
 }

@@ -5,7 +5,7 @@
 //! pipeline all look like that.
 
 use super::episode::Episode;
-use super::phrase::{delay, pairs_of, records};
+use super::phrase::{are, delay, pairs_of, records};
 use super::{Words, kept, lines};
 use crate::finding::{Confidence, Level};
 
@@ -53,7 +53,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
     Words {
         confidence: Confidence::Possible,
-        title: format!("{copies} of {} are stored again; the files cannot tell how", episode.topic_name()),
+        title: format!(
+            "{copies} of {} {} stored again; the files cannot tell how",
+            episode.topic_name(),
+            are(episode.surplus())
+        ),
         cause: None,
         facts,
         alternatives,

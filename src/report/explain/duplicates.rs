@@ -47,6 +47,8 @@ pub(super) const RESEND_NEW_SESSION: Explanation = Explanation {
         "Two sessions that were alive together are concurrent-producers: what decides is whether the copy's \
          session had begun before the original was written.",
         "A pipeline whose source is among the files is pipeline-replay.",
+        "A job that publishes its whole state at each run writes the same set again and means it; where more \
+         than two sessions each wrote the same whole set, the finding is only possible and says so.",
     ],
     evidence: &[
         "both sessions with their producer ids, epochs, sequences and offsets",

@@ -6,7 +6,7 @@
 //! ```
 
 use super::named;
-use crate::finding::{Copy, Finding, Group, Visibility};
+use crate::finding::{BusinessKey, Copy, Finding, Group, Visibility};
 use crate::report::escape::{Terminal, width};
 use crate::report::layout::{NO_BREAK, Page};
 use crate::report::wording::{business_key, day, later, number, time};
@@ -15,6 +15,12 @@ use crate::report::wording::{business_key, day, later, number, time};
 const GROUPS: usize = 3;
 /// Copies of one key that are shown.
 const COPIES: usize = 4;
+
+/// What the copies of a finding share: a key, or, where a digest stands for it, a content.
+pub(super) fn what(finding: &Finding) -> &'static str {
+    let by_content = |group: &Group| matches!(group.business_key, BusinessKey::Digest { .. });
+    if finding.groups.first().is_some_and(by_content) { "content" } else { "key" }
+}
 
 /// One line: key, place, writer, time, distance, remarks.
 type Cells = [String; 6];
@@ -44,8 +50,9 @@ pub(super) fn show(page: &mut Page, finding: &Finding) {
     let all = finding.counts.groups.max(finding.groups.len() as u64);
     let shown = finding.groups.len().min(GROUPS) as u64;
     if shown > 0 && all > shown {
-        let keys = if all - shown == 1 { "key" } else { "keys" };
-        page.paragraph(2, &format!("… and {} more {keys}", number(all - shown)));
+        let what = what(finding);
+        let plural = if all - shown == 1 { "" } else { "s" };
+        page.paragraph(2, &format!("… and {} more {what}{plural}", number(all - shown)));
     }
 }
 

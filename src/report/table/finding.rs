@@ -78,7 +78,7 @@ pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
 pub(in crate::report) fn head(page: &mut Page, indent: usize, finding: &Finding) {
     let severity = finding.severity.name().to_uppercase();
     let label = format!("{severity:<6}  {}  {}", finding.code, finding.confidence);
-    let amount = amount(finding.counts);
+    let amount = amount(finding);
     let line = format!("{label:<36}  {amount}");
     if width(&line) + indent <= page.width().columns() {
         page.lines(indent, [line.as_str()]);
@@ -88,12 +88,12 @@ pub(in crate::report) fn head(page: &mut Page, indent: usize, finding: &Finding)
     }
 }
 
-fn amount(counts: Counts) -> String {
-    let Counts { groups, surplus_records, surplus_committed } = counts;
+fn amount(finding: &Finding) -> String {
+    let Counts { groups, surplus_records, surplus_committed } = finding.counts;
     if surplus_records == 0 {
         return String::new();
     }
-    let parts = [counted(groups, "key"), counted(surplus_records, "surplus record")];
+    let parts = [counted(groups, copies::what(finding)), counted(surplus_records, "surplus record")];
     let [keys, copies] = parts.map(|part| part.replace(' ', &NO_BREAK.to_string()));
     let seen = match surplus_committed {
         0 => "none visible to read_committed".to_owned(),

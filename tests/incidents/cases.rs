@@ -1,0 +1,185 @@
+//! Incidents that people had.
+
+use super::{Case, kept, of, says};
+use dedup_audit::testkit::{BatchSpec, FIRST_TIME, SegmentBuilder, batch};
+
+fn rows(numbers: std::ops::Range<i64>, time: i64) -> BatchSpec {
+    numbers.fold(batch().time(time), |batch, number| {
+        batch.record_at(time + number, format!("order-{number}"), format!("amount {number}"))
+    })
+}
+
+/// Case 1: a batch without producer id comes again under the next leader; in another topic its records
+/// come again in two batches; a day later one order is written once more.
+#[test]
+fn a_plain_retry_is_told_from_records_that_came_regrouped_and_from_a_lone_repeat() {
+    let day = 86_400_000;
+    let case = Case::new();
+    let plain = SegmentBuilder::new().batch(rows(0..20, FIRST_TIME)).leader_epoch(1);
+    let plain = plain.batch(rows(0..20, FIRST_TIME));
+    case.log("plain-0", plain.time(FIRST_TIME + day).batch(rows(7..8, FIRST_TIME + day)));
+    let regrouped = SegmentBuilder::new().batch(rows(0..20, FIRST_TIME)).leader_epoch(1);
+    case.log("regrouped-0", regrouped.batch(rows(0..10, FIRST_TIME)).batch(rows(10..20, FIRST_TIME)));
+    let findings = case.findings("record-key");
+
+    let retries = of(&findings, "retry-without-idempotence", "plain");
+    let [retry] = retries[..] else { panic!("{retries:#?}") };
+    assert_eq!((&retry["confidence"], &retry["counts"]["surplusRecords"]), (&"likely".into(), &20.into()));
+    assert!(says(retry, "facts", "the partition leader changed between the copies in 20 of 20 pairs"));
+    assert!(says(retry, "facts", "no producer id on either copy"));
+    assert!(says(retry, "advice", "enable.idempotence=true"));
+
+    let undetermined = of(&findings, "duplicate-undetermined", "regrouped");
+    let [regrouped] = undetermined[..] else { panic!("{undetermined:#?}") };
+    assert_eq!(regrouped["counts"]["surplusRecords"], 20);
+    for rival in ["retry-without-idempotence", "pipeline-replay"] {
+        assert!(kept(regrouped).contains(&rival), "{regrouped:#}");
+    }
+
+    let lone = of(&findings, "duplicate-undetermined", "plain");
+    let [lone] = lone[..] else { panic!("{lone:#?}") };
+    assert_eq!((&lone["confidence"], &lone["counts"]["surplusRecords"]), (&"possible".into(), &1.into()));
+}
+
+/// An id as libraries draw it: digits that say nothing, other ones each time.
+fn event_id(relay: i64, row: i32) -> String {
+    let mut digits =
+        u64::try_from(relay * 1_000 + i64::from(row)).unwrap().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut draw = || {
+        digits = (digits ^ (digits >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        digits ^= digits >> 32;
+        digits
+    };
+    format!(
+        "{:08x}-{:04x}-4{:03x}-a{:03x}-{:012x}",
+        draw() >> 32,
+        draw() >> 48,
+        draw() >> 52,
+        draw() >> 52,
+        draw() >> 16
+    )
+}
+
+/// Case 4: three instances of a relay write every row within a moment; event ids differ, the rows agree.
+/// A fourth producer repeats nothing.
+#[test]
+fn a_relay_that_runs_three_times_is_one_incident_of_three_live_writers() {
+    let case = Case::new();
+    let mut segment = SegmentBuilder::new();
+    for row in 0..50_i32 {
+        for relay in [11_i64, 12, 13] {
+            let time = FIRST_TIME + i64::from(row) * 1_000 + (relay - 11) * 67;
+            let value = format!("{{\"row\":{row},\"amount\":{}}}", row * 7 % 31);
+            let event = batch().producer(relay, 0, row).time(time).record((), value);
+            segment = segment.batch(event.header("event-id", event_id(relay, row)));
+        }
+        let own = format!("{{\"row\":{},\"amount\":1}}", 1_000 + row);
+        let event =
+            batch().producer(14, 0, row).time(FIRST_TIME + i64::from(row) * 1_000 + 300).record((), own);
+        segment = segment.batch(event.header("event-id", event_id(14, row)));
+    }
+    case.log("relay-0", segment);
+    for key in ["json:/row", "auto"] {
+        let findings = case.findings(key);
+        let concurrent = of(&findings, "concurrent-producers", "relay");
+        let [one] = concurrent[..] else { panic!("{key}: {findings:#?}") };
+        assert_eq!(one["counts"]["surplusRecords"], 100, "{key}");
+        assert!(one["title"].as_str().unwrap().contains("3 producers"), "{one:#}");
+        assert!(!says(one, "facts", "producer 14"), "{one:#}");
+        assert!(of(&findings, "resend-new-session", "relay").is_empty());
+    }
+}
+
+/// Bytes of a snapshot with one entry a producer: id, last sequence, last offset, offset delta.
+fn snapshot(entries: &[(i64, i32, i64, i32)], time: i64) -> Vec<u8> {
+    let mut body = u32::try_from(entries.len()).unwrap().to_be_bytes().to_vec();
+    for &(id, sequence, offset, delta) in entries {
+        body.extend(id.to_be_bytes());
+        body.extend(0_i16.to_be_bytes());
+        body.extend(sequence.to_be_bytes());
+        body.extend(offset.to_be_bytes());
+        body.extend(delta.to_be_bytes());
+        body.extend(time.to_be_bytes());
+        body.extend((-1_i32).to_be_bytes());
+        body.extend((-1_i64).to_be_bytes());
+    }
+    let mut bytes = 1_i16.to_be_bytes().to_vec();
+    bytes.extend(crc32c(&body).to_be_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+/// CRC-32C bit by bit: a second opinion on the library's.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
+        }
+    }
+    !crc
+}
+
+/// Case 7: the same sequences stand twice, under two leaders. What the snapshot between the copies says
+/// of the producer tells where the memory was lost.
+#[test]
+fn one_sequence_stored_twice_clears_the_client_and_the_snapshot_says_where_memory_was_lost() {
+    let nine = |time| {
+        (0..9).fold(batch().producer(3, 0, 4570).time(time), |batch, number| {
+            batch.record_at(time + number, format!("value-{number}"), "x")
+        })
+    };
+    let first = || {
+        SegmentBuilder::new()
+            .batch(batch().producer(5, 0, 0).time(FIRST_TIME).record("other", "y"))
+            .batch(nine(FIRST_TIME + 1_000))
+    };
+    let second = SegmentBuilder::at(10).leader_epoch(1).batch(nine(FIRST_TIME + 1_000)).bytes();
+    let other = (5, 0, 0, 0);
+    let nine_of_three = (3, 4578, 9, 8);
+    for (entries, fact) in
+        [(vec![other], "lacks producer 3"), (vec![nine_of_three, other], "remembers producer 3")]
+    {
+        let case = Case::new();
+        case.log("values-0", first()).file("values-0", "00000000000000000010.log", &second).file(
+            "values-0",
+            "00000000000000000010.snapshot",
+            &snapshot(&entries, FIRST_TIME + 1_008),
+        );
+        let findings = case.findings("record-key");
+        let lost = of(&findings, "broker-dedup-lost", "values");
+        let [lost] = lost[..] else { panic!("{findings:#?}") };
+        assert_eq!((&lost["confidence"], &lost["counts"]["surplusRecords"]), (&"certain".into(), &9.into()));
+        assert!(says(lost, "facts", fact), "{lost:#}");
+        assert!(says(lost, "facts", "the partition leader changed between the copies in 9 of 9 pairs"));
+        assert!(says(lost, "advice", "the client and the application did nothing wrong"));
+        assert_eq!(kept(lost), [""; 0], "{lost:#}");
+    }
+}
+
+/// Case 8: a block went behind the next one, another block came twice. Order and duplicates are told
+/// apart.
+#[test]
+fn a_block_that_moved_is_told_apart_from_a_block_that_came_twice() {
+    let block = |number: i64| {
+        let time = FIRST_TIME + number * 10_000;
+        (0..10).fold(batch().time(time), |batch, row| {
+            let value = format!("{{\"row\":{row},\"version\":{number}}}");
+            batch.record_at(time + row, format!("row-{row}"), value)
+        })
+    };
+    let case = Case::new();
+    // Order is judged where there is enough of it: a hundred batches.
+    let order = [0, 1, 2, 4, 3, 5, 6, 7, 7].into_iter().chain(8..120);
+    case.log("rows-0", order.fold(SegmentBuilder::new(), |segment, at| segment.batch(block(at))));
+    let findings = case.findings("record-key");
+    let moved = of(&findings, "order-broken", "rows");
+    let [moved] = moved[..] else { panic!("{findings:#?}") };
+    assert!(says(moved, "facts", "40") || says(moved, "facts", "49"), "{moved:#}");
+    let again = of(&findings, "retry-without-idempotence", "rows");
+    let [again] = again[..] else { panic!("{findings:#?}") };
+    assert_eq!(again["counts"]["surplusRecords"], 10);
+    let copies = again["groups"][0]["copies"].as_array().unwrap();
+    assert!((80..90).contains(&copies[1]["offset"].as_i64().unwrap()), "{copies:#?}");
+}

@@ -1,0 +1,58 @@
+//! Incidents that are built from their descriptions, and the answers that an expert would give.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its log up has failed")]
+
+mod cases;
+mod distinctions;
+
+use dedup_audit::testkit::SegmentBuilder;
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Files of partition directories, and the findings about them.
+struct Case(TempDir);
+
+impl Case {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn file(&self, directory: &str, name: &str, bytes: &[u8]) -> &Self {
+        let directory = self.0.path().join(directory);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join(name), bytes).unwrap();
+        self
+    }
+
+    fn log(&self, directory: &str, segment: SegmentBuilder) -> &Self {
+        self.file(directory, "00000000000000000000.log", &segment.bytes())
+    }
+
+    fn findings(&self, key: &str) -> Vec<Value> {
+        let run = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+            .args(["scan", "--format", "json", "--key", key])
+            .arg(self.0.path())
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&run.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&run.stderr)));
+        report["findings"].as_array().unwrap().clone()
+    }
+}
+
+/// The findings of a code and topic.
+fn of<'a>(findings: &'a [Value], code: &str, topic: &str) -> Vec<&'a Value> {
+    let is_it = |finding: &&Value| finding["code"] == code && finding["topics"][0] == topic;
+    findings.iter().filter(is_it).collect()
+}
+
+fn says(finding: &Value, field: &str, words: &str) -> bool {
+    finding[field].as_array().unwrap().iter().any(|line| line.as_str().unwrap().contains(words))
+}
+
+/// The rivals that were kept.
+fn kept(finding: &Value) -> Vec<&str> {
+    let rivals = finding["alternatives"].as_array().unwrap().iter();
+    rivals.filter(|rival| rival["kept"] == true).map(|rival| rival["code"].as_str().unwrap()).collect()
+}
