@@ -2,6 +2,7 @@
 
 use super::pass::{PartitionOutcome, Subject};
 use crate::compare::{self, Log, LogSegment};
+use crate::format::Limits;
 use crate::input::{Inventory, PartitionDir, ReadMode, ReplicaBasis};
 use crate::judgement::replicas::{Kinship, Replica, ReplicaPair};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -13,6 +14,7 @@ pub(super) fn replicas<'a>(
     subjects: &'a [Subject<'_>],
     outcomes: &'a [PartitionOutcome],
     mode: ReadMode,
+    limits: Limits,
 ) -> Vec<ReplicaPair<'a>> {
     let pairs: Vec<(usize, usize)> = leaders
         .iter()
@@ -25,7 +27,7 @@ pub(super) fn replicas<'a>(
         .filter_map(|&(leader, at)| {
             let dir = |at: usize| inventory.partitions.get(at);
             let (leading, other) = (dir(leader)?, dir(at)?);
-            let log = |at: usize| Some(log(subjects.get(at)?, outcomes.get(at)?));
+            let log = |at: usize| Some(log(subjects.get(at)?, outcomes.get(at)?, limits));
             Some(ReplicaPair {
                 topic: &leading.topic,
                 partition: leading.partition,
@@ -39,7 +41,7 @@ pub(super) fn replicas<'a>(
 }
 
 /// The log of a directory as it was read.
-pub(super) fn log<'a>(subject: &Subject<'_>, outcome: &'a PartitionOutcome) -> Log<'a> {
+pub(super) fn log<'a>(subject: &Subject<'_>, outcome: &'a PartitionOutcome, limits: Limits) -> Log<'a> {
     let segments = subject.segments.iter().map(|segment| LogSegment {
         path: segment.path.clone(),
         base: segment.base,
@@ -52,6 +54,7 @@ pub(super) fn log<'a>(subject: &Subject<'_>, outcome: &'a PartitionOutcome) -> L
         cleaned_below: outcome.facts.cleaned_below,
         withheld: &outcome.facts.withheld,
         starts_at: None,
+        limits,
     }
 }
 

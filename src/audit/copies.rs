@@ -1,12 +1,13 @@
 //! The second look: reads the records whose digests were seen more than once, and only those.
 
+use super::batches::{BatchReader, LargeBatches};
 use super::groups::Wanted;
 use super::pass::{ChunkStart, PartitionOutcome, Subject};
 use crate::candidates::spill::Sorted;
 use crate::candidates::{DigestKey, Fingerprint, RECORD_SET};
 use crate::error::AuditError;
 use crate::finding::{BusinessKey, KeyPart as ReportedPart, Outcome, Visibility};
-use crate::format::{Batch, Decompressor, Record, SegmentItem, TimestampType};
+use crate::format::{Batch, Record, SegmentItem, TimestampType};
 use crate::input::{self, ReadMode};
 use crate::keys::{Content, Identity, KeySpec, Mask, Part};
 use crate::plan::TopicPlan;
@@ -23,6 +24,7 @@ pub(super) struct SecondLook<'a> {
     /// The plan of each subject's topic.
     pub(super) plans: Vec<&'a TopicPlan>,
     pub(super) mode: ReadMode,
+    pub(super) large: &'a LargeBatches,
     pub(super) digest_key: DigestKey,
     /// The index of the session of a producer id and epoch.
     pub(super) session: &'a (dyn Fn(ProducerId, Option<ProducerEpoch>) -> Option<u32> + Sync),
@@ -70,8 +72,8 @@ pub(super) fn fetch(
             let found: Vec<Vec<Candidate>> = regions
                 .par_iter()
                 .map_init(
-                    || (Decompressor::default(), Content::default()),
-                    |(decompressor, content), region| walk(look, region, decompressor, content),
+                    || (BatchReader::new(look.large), Content::default()),
+                    |(reader, content), region| walk(look, region, reader, content),
                 )
                 .collect();
             found.into_iter().flatten().try_for_each(&mut each)?;
@@ -106,7 +108,7 @@ fn regions<'w>(look: &SecondLook<'_>, wanted: &'w [Wanted]) -> Vec<Region<'w>> {
 fn walk(
     look: &SecondLook<'_>,
     region: &Region<'_>,
-    decompressor: &mut Decompressor,
+    reader: &mut BatchReader<'_>,
     content: &mut Content,
 ) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -130,7 +132,7 @@ fn walk(
         let (in_batch, behind) = left.split_at(inside);
         if !in_batch.is_empty() && !batch.header.is_control() {
             let first = found.len();
-            read_batch(look, region, &batch, in_batch, decompressor, content, &mut found);
+            read_batch(look, region, &batch, in_batch, reader, content, &mut found);
             for candidate in found.iter_mut().skip(first) {
                 candidate.copy.written_after = before;
             }
@@ -146,7 +148,7 @@ fn read_batch(
     region: &Region<'_>,
     batch: &Batch<'_>,
     wanted: &[Wanted],
-    decompressor: &mut Decompressor,
+    reader: &mut BatchReader<'_>,
     content: &mut Content,
     found: &mut Vec<Candidate>,
 ) {
@@ -160,7 +162,7 @@ fn read_batch(
     // whatever the broker did to times and compression.
     let mut read = Ok(());
     let record_set = look.digest_key.of(RECORD_SET, |write| {
-        read = batch.for_each_record(decompressor, |record| {
+        read = reader.for_each_record(batch, |record| {
             records += 1;
             let base = *base_offset.get_or_insert(record.offset);
             write(&record.offset.0.wrapping_sub(base.0).to_le_bytes());

@@ -10,7 +10,7 @@ use crate::format::internal::cluster_metadata::{ClusterMetadata, ProducerIdBlock
 use crate::format::internal::consumer_offsets::read_change;
 use crate::format::internal::transaction_state::TransactionalIds;
 use crate::format::segment::TailExpectation;
-use crate::format::{Batch, Decompressor, Record, SegmentItem, SegmentScanner};
+use crate::format::{Batch, Decompressor, Limits, Record, SegmentItem, SegmentScanner};
 use crate::input::{self, Inventory, PartitionDir, ReadMode};
 use crate::report::model::Note;
 use crate::report::wording::counted;
@@ -33,9 +33,15 @@ pub(super) struct InternalTopics {
 impl InternalTopics {
     /// Reads the internal topics among what was named. Damage in them is told by the pass that reads
     /// everything; here what can be read counts.
-    pub(super) fn read(inventory: &Inventory, leaders: &[usize], mode: ReadMode, keep: Keep) -> Self {
+    pub(super) fn read(
+        inventory: &Inventory,
+        leaders: &[usize],
+        mode: ReadMode,
+        limits: Limits,
+        keep: Keep,
+    ) -> Self {
         let mut this = Self { commits: CommitHistory::new(keep), ..Self::default() };
-        let mut decompressor = Decompressor::default();
+        let mut decompressor = Decompressor::with_limits(limits);
         for (at, dir) in inventory.partitions.iter().enumerate() {
             if leaders.get(at) != Some(&at) || !dir.internal {
                 continue;

@@ -1,12 +1,13 @@
 //! Takes one batch apart for both lanes: its header for the batch lane, its records for the record
 //! lane.
 
+use super::batches::{BatchReader, LargeBatches};
 use super::routing::{Route, Routed};
 use super::sought::{Sighting, Sought};
 use crate::candidates::{DigestKey, Row};
 use crate::facts::BatchFact;
 use crate::format::control::ControlRecord;
-use crate::format::{Batch, Damage, DamageKind, Decompressor, RecordsError};
+use crate::format::{Batch, Damage, DamageKind, RecordsError};
 use crate::keys::{Content, Keyed};
 use crate::plan::TopicPlan;
 use crate::units::Offset;
@@ -65,9 +66,9 @@ impl RecordCounts {
 
 /// The tools of one worker.
 #[derive(Debug)]
-pub(super) struct Lanes {
+pub(super) struct Lanes<'l> {
     digest_key: DigestKey,
-    decompressor: Decompressor,
+    reader: BatchReader<'l>,
     content: Content,
 }
 
@@ -84,9 +85,9 @@ pub(super) struct Gathered {
     pub(super) damage: Vec<Damage>,
 }
 
-impl Lanes {
-    pub(super) fn new(digest_key: DigestKey) -> Self {
-        Self { digest_key, decompressor: Decompressor::default(), content: Content::default() }
+impl<'l> Lanes<'l> {
+    pub(super) fn new(digest_key: DigestKey, large: &'l LargeBatches) -> Self {
+        Self { digest_key, reader: BatchReader::new(large), content: Content::default() }
     }
 
     /// Adds what `batch` holds.
@@ -99,18 +100,25 @@ impl Lanes {
     ) {
         let mut header = batch.header.clone();
         let mut control = None;
+        // The count is a claim. Where it cannot be true, no more are counted than can be there.
+        let most = self.reader.limits().most_records(&header, batch.bytes.len());
+        let claimed = header.records_count.filter(|&count| count > most && !header.is_legacy());
+        if let (Some(claimed), RecordLane::Skip, false) = (claimed, lane, header.is_control()) {
+            header.records_count = Some(most);
+            into.damage.push(impossible_count(batch, claimed, most));
+        }
         let mut read = Ok(());
         let mut before = RecordCounts::default();
         std::mem::swap(&mut before, &mut into.counts);
         if header.is_control() {
-            read = batch.for_each_record(&mut self.decompressor, |record| {
+            read = self.reader.for_each_record(batch, |record| {
                 control = control.or_else(|| ControlRecord::read(record).ok());
             });
         } else if let RecordLane::Digest { plan, log_start, partition, route, sought } = *lane {
-            let Self { digest_key, decompressor, content } = self;
+            let Self { digest_key, reader, content } = self;
             let Gathered { rows, counts, routed, .. } = into;
             let (mut first, mut last, mut count) = (None, None, 0u32);
-            read = batch.for_each_record(decompressor, |record| {
+            read = reader.for_each_record(batch, |record| {
                 first.get_or_insert(record.offset);
                 last = Some(record.offset);
                 count += 1;
@@ -137,7 +145,7 @@ impl Lanes {
             complete_wrapper(&mut header, first, last, count);
         } else if header.records_count.is_none() {
             let (mut first, mut last, mut count) = (None, None, 0u32);
-            read = batch.for_each_record(&mut self.decompressor, |record| {
+            read = self.reader.for_each_record(batch, |record| {
                 first.get_or_insert(record.offset);
                 last = Some(record.offset);
                 count += 1;
@@ -146,10 +154,9 @@ impl Lanes {
         }
         if let Err(error) = read {
             let told = into.counts.total();
-            // The count is a claim that the records do not bear out: no more are counted than there are
-            // bytes.
-            let possible = u32::try_from(batch.bytes.len()).unwrap_or(u32::MAX);
-            header.records_count = header.records_count.map(|count| count.min(possible));
+            if claimed.is_some() {
+                header.records_count = Some(most);
+            }
             let all = u64::from(header.records_count.unwrap_or(0));
             if matches!(lane, RecordLane::Digest { .. }) && !header.is_control() {
                 into.counts.undecoded += all.saturating_sub(told);
@@ -180,6 +187,18 @@ fn complete_wrapper(
     if let (Some(first), Some(last)) = (first, last) {
         header.base_offset = first;
         header.last_offset_delta = i32::try_from(last.0.saturating_sub(first.0)).unwrap_or(i32::MAX);
+    }
+}
+
+fn impossible_count(batch: &Batch<'_>, claimed: u32, most: u32) -> Damage {
+    Damage {
+        position: batch.position,
+        length: u64::try_from(batch.bytes.len()).unwrap_or(u64::MAX),
+        kind: DamageKind::BadRecord,
+        expected: false,
+        detail: format!("recordsCount {claimed}, the batch can hold {most} at most"),
+        first_offset: None,
+        last_offset: None,
     }
 }
 

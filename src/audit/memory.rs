@@ -5,6 +5,7 @@
 
 use crate::candidates::RowLimits;
 use crate::candidates::spill::TempSpace;
+use crate::format::Limits;
 use std::path::PathBuf;
 
 /// Nobody wants an audit to take more without being asked.
@@ -40,12 +41,21 @@ impl Memory {
         usize::try_from(self.limit / 2 / OF_A_THREAD).unwrap_or(usize::MAX).max(1)
     }
 
-    pub(super) fn shares(&self) -> Shares {
+    /// The largest batch that an audit within this memory may unpack: a quarter is kept for it.
+    #[must_use]
+    pub fn largest_batch(&self) -> usize {
+        usize::try_from(self.limit / 4).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn shares(&self, limits: Limits) -> Shares {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        // While rows are collected there is nothing else but the pieces under way; while shards are
+        // While rows are collected there is nothing else but the pieces under way, and one large batch; while shards are
         // sorted, the wanted places come together; then only those and the candidates are there.
         Shares {
-            rows: RowLimits { collected: limit / 2, sorted: limit / 4 },
+            rows: RowLimits {
+                collected: (limit / 2).saturating_sub(limits.batch_bytes).max(limit / 4),
+                sorted: limit / 4,
+            },
             wanted: limit / 8,
             candidates: limit / 4,
         }
@@ -91,9 +101,10 @@ mod tests {
     #[test]
     fn what_is_held_together_fits_into_the_limit() {
         let memory = Memory { limit: 256 << 20, temp_dir: PathBuf::new() };
-        let Shares { rows, wanted, candidates } = memory.shares();
+        let Shares { rows, wanted, candidates } =
+            memory.shares(Limits { batch_bytes: 64 << 20, ..Limits::default() });
         assert!(rows.sorted + wanted <= 128 << 20);
-        assert!(rows.collected <= 128 << 20);
+        assert!(rows.collected + memory.largest_batch() <= 128 << 20);
         assert!(wanted + candidates <= 128 << 20);
         assert_eq!(memory.most_threads(), 4);
     }

@@ -9,6 +9,7 @@
 //! replicas of a partition once more, side by side.
 
 mod assemble;
+mod batches;
 mod chunks;
 mod compared;
 mod copies;
@@ -33,6 +34,7 @@ use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
 use crate::facts::{CommitHistory, Keep, PartitionContext, Sessions};
 use crate::finding::Finding;
+use crate::format::Limits;
 use crate::input::{
     self, DiscoverOptions, Inventory, Leftovers, PartitionChoice, PartitionDir, ReadMode, Selection,
 };
@@ -49,6 +51,7 @@ use crate::report::model::{Invocation, Note, Report};
 use crate::report::table::Reading;
 use crate::report::trace::Trace;
 use crate::units::ProducerId;
+use batches::LargeBatches;
 use groups::{PartitionView, Wanted, Wants};
 use internal_topics::InternalTopics;
 use lanes::RecordLane;
@@ -77,6 +80,8 @@ pub struct AuditOptions {
     pub leftovers: Leftovers,
     /// Threads that read and digest.
     pub threads: usize,
+    /// What one batch may ask for.
+    pub limits: Limits,
     /// How much memory may be used, and what takes the rest.
     pub memory: Memory,
     /// How many examples a list in the report carries.
@@ -115,6 +120,7 @@ impl AuditOptions {
             mode: ReadMode::default(),
             leftovers: Leftovers::default(),
             threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            limits: Limits::default(),
             memory: Memory::default(),
             examples: Examples::AtMost(EXAMPLES),
             expiration_ms: None,
@@ -223,14 +229,15 @@ fn run_in_pool(
         return Err(AuditError::Usage(reason.to_owned()));
     }
     let mut leaders = replicas::leaders(&inventory, options.mode);
-    let internal = InternalTopics::read(&inventory, &leaders, options.mode, options.commits);
+    let large = LargeBatches::new(options.limits);
+    let internal = InternalTopics::read(&inventory, &leaders, options.mode, options.limits, options.commits);
     if !options.partitions.is_all() {
         // What is not chosen was of use for what it says of the rest.
         inventory.choose(&options.partitions).map_err(AuditError::Usage)?;
         leaders = replicas::leaders(&inventory, options.mode);
     }
     let topics = Topics::of(&inventory);
-    let samples = samples::take(&inventory, &leaders, &topics, options);
+    let samples = samples::take(&inventory, &leaders, &topics, options, &large);
     let counts = |topic: &str| {
         options.partition_counts.get(topic).copied().or_else(|| internal.partition_count(topic))
     };
@@ -261,9 +268,10 @@ fn run_in_pool(
         })
         .collect();
     let digest_key = DigestKey::random();
-    let (space, shares) = (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares());
+    let (space, shares) =
+        (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares(options.limits));
     let mut rows = RowStore::new(shares.rows, space.clone());
-    let outcomes = pass::read_all(&subjects, options.mode, threads, digest_key, &mut rows)?;
+    let outcomes = pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows)?;
 
     let contexts: Vec<&PartitionContext> = subjects.iter().map(|subject| &subject.context).collect();
     let facts: Vec<_> = contexts.iter().copied().zip(outcomes.iter().map(|outcome| &outcome.facts)).collect();
@@ -289,6 +297,7 @@ fn run_in_pool(
         outcomes: &outcomes,
         plans: (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect(),
         mode: options.mode,
+        large: &large,
         digest_key,
         session: &|id, epoch| sessions.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok()),
     };
@@ -320,7 +329,8 @@ fn run_in_pool(
         strays,
     ));
 
-    let (stretches, doubts) = restored::stretches(&inventory, &subjects, &outcomes, &led, options.mode);
+    let (stretches, doubts) =
+        restored::stretches(&inventory, &subjects, &outcomes, &led, options.mode, options.limits);
     restored::relate(&mut relations, stretches, &look, || Sorter::new(shares.wanted, space.clone()))?;
     if request.is_some() {
         trace::keep_found(&mut relations, &found);
@@ -341,7 +351,7 @@ fn run_in_pool(
     findings.extend(judgement::reuse::judge(&reused_offsets(&inventory, &outcomes)));
     if request.is_none() {
         // Reads every replica once more, and says nothing of one key.
-        let compared = compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode);
+        let compared = compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode, options.limits);
         findings.extend(judgement::replicas::judge(&compared));
     }
     // Copies are told apart from updates by all that are accused, whichever of them are chosen.
@@ -354,7 +364,7 @@ fn run_in_pool(
     }
     name_transactions(&mut findings, &internal);
     let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
-    let mut verifier = verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode);
+    let mut verifier = verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode, options.limits);
     let mut notes = verifier.check(&mut findings);
     notes.extend(doubts);
     notes.extend(snapshots::gone(&inventory, &contexts));

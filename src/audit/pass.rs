@@ -5,6 +5,7 @@
 //! segment holds, the fold scans the segment itself from there, in one go and with all the context
 //! that telling damage from data needs.
 
+use super::batches::LargeBatches;
 use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
 use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
 use super::progress::Progress;
@@ -108,20 +109,21 @@ pub(super) fn read_all(
     mode: ReadMode,
     threads: usize,
     digest_key: DigestKey,
+    large: &LargeBatches,
     rows: &mut RowStore,
 ) -> Result<Vec<PartitionOutcome>, AuditError> {
     rows.expect_input(subjects.iter().flat_map(|subject| &subject.segments).map(|segment| segment.len).sum());
     let shared = Shared {
         reader: Mutex::new(ChunkReader::new(tasks(subjects), mode)),
-        fold: Mutex::new(Fold::new(subjects, mode, digest_key, rows)),
+        fold: Mutex::new(Fold::new(subjects, mode, Lanes::new(digest_key, large), rows)),
         progress: Progress::default(),
         window: AHEAD * u64::try_from(threads).unwrap_or(1),
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(|| work(&shared, subjects, digest_key));
+            scope.spawn(|| work(&shared, subjects, Lanes::new(digest_key, large)));
         }
-        work(&shared, subjects, digest_key);
+        work(&shared, subjects, Lanes::new(digest_key, large));
     });
     shared.fold.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
 }
@@ -152,8 +154,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn work(shared: &Shared<'_>, subjects: &[Subject<'_>], digest_key: DigestKey) {
-    let mut lanes = Lanes::new(digest_key);
+fn work(shared: &Shared<'_>, subjects: &[Subject<'_>], mut lanes: Lanes<'_>) {
     let _release = Release(&shared.progress);
     loop {
         let Some(chunk) = lock(&shared.reader).next_chunk() else { return };
@@ -206,7 +207,7 @@ impl Piece {
     }
 }
 
-fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes) -> Piece {
+fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> Piece {
     let mut gathered = Gathered::default();
     let mut irregular = chunk.stopped.is_some();
     let subject = subjects.get(chunk.partition);
@@ -246,7 +247,7 @@ fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes) -> Piec
 struct Fold<'s> {
     subjects: &'s [Subject<'s>],
     mode: ReadMode,
-    lanes: Lanes,
+    lanes: Lanes<'s>,
     rows: &'s mut RowStore,
     /// Rows could not be kept: the run ends.
     failed: Option<AuditError>,
@@ -274,16 +275,11 @@ struct Current {
 }
 
 impl<'s> Fold<'s> {
-    fn new(
-        subjects: &'s [Subject<'s>],
-        mode: ReadMode,
-        digest_key: DigestKey,
-        rows: &'s mut RowStore,
-    ) -> Self {
+    fn new(subjects: &'s [Subject<'s>], mode: ReadMode, lanes: Lanes<'s>, rows: &'s mut RowStore) -> Self {
         Self {
             subjects,
             mode,
-            lanes: Lanes::new(digest_key),
+            lanes,
             rows,
             failed: None,
             waiting: BTreeMap::new(),

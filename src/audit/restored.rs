@@ -12,6 +12,7 @@ use crate::candidates::Fingerprint;
 use crate::candidates::spill::Sorter;
 use crate::compare::{self, Comparison};
 use crate::error::AuditError;
+use crate::format::Limits;
 use crate::input::{Inventory, PartitionDir, ReadMode};
 use crate::relations::{self, Candidate, CopiedStretch, CopyMark, Relations};
 use crate::report::model::Note;
@@ -39,6 +40,7 @@ pub(super) fn stretches(
     outcomes: &[PartitionOutcome],
     led: &[usize],
     mode: ReadMode,
+    limits: Limits,
 ) -> (Vec<CopiedStretch>, Vec<Note>) {
     let pairs = alike(inventory, outcomes, led);
     let compared: Vec<(CopiedStretch, Option<CopyMark>)> = pairs
@@ -47,7 +49,7 @@ pub(super) fn stretches(
             let starts = |at: usize| subjects.get(at).map(|subject| subject.context.log_start_offset);
             let starts_at = starts(original).max(starts(copy));
             let log = |at: usize| {
-                let mut log = log(subjects.get(at)?, outcomes.get(at)?);
+                let mut log = log(subjects.get(at)?, outcomes.get(at)?, limits);
                 log.starts_at = starts_at;
                 Some(log)
             };

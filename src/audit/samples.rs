@@ -1,9 +1,10 @@
 //! Takes the sample of each topic: records from the first bytes of segments that are spread evenly
 //! over its partitions, always the same ones for the same files.
 
+use super::batches::{BatchReader, LargeBatches};
 use super::{AuditOptions, Records, Topic, Topics};
 use crate::format::segment::TailExpectation;
-use crate::format::{Decompressor, SegmentItem, SegmentScanner};
+use crate::format::{SegmentItem, SegmentScanner};
 use crate::input::{self, Inventory, SegmentFile};
 use crate::plan::Sample;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -23,14 +24,21 @@ pub(super) fn take(
     leaders: &[usize],
     topics: &Topics,
     options: &AuditOptions,
+    large: &LargeBatches,
 ) -> Vec<Sample> {
     if options.records == Records::HeadersOnly {
         return topics.all.iter().map(|_| Sample::default()).collect();
     }
-    topics.all.par_iter().map(|topic| of_topic(inventory, leaders, topic, options)).collect()
+    topics.all.par_iter().map(|topic| of_topic(inventory, leaders, topic, options, large)).collect()
 }
 
-fn of_topic(inventory: &Inventory, leaders: &[usize], topic: &Topic, options: &AuditOptions) -> Sample {
+fn of_topic(
+    inventory: &Inventory,
+    leaders: &[usize],
+    topic: &Topic,
+    options: &AuditOptions,
+    large: &LargeBatches,
+) -> Sample {
     let mut sample = Sample::default();
     if topic.name.starts_with("__") {
         return sample;
@@ -44,12 +52,12 @@ fn of_topic(inventory: &Inventory, leaders: &[usize], topic: &Topic, options: &A
         .filter(|(_, segment)| segment.len > 0)
         .collect();
     let places = segments.len().min(PLACES);
-    let mut decompressor = Decompressor::default();
+    let mut reader = BatchReader::new(large);
     for place in 0..places {
         let Some(&(at, segment)) = segments.get(place * segments.len() / places) else { continue };
         let share = RECORDS * (place + 1) / places;
         let bytes = BYTES * (place + 1) / places;
-        look(&mut sample, at, segment, share, bytes, &mut decompressor, options);
+        look(&mut sample, at, segment, share, bytes, &mut reader, options);
     }
     sample
 }
@@ -60,7 +68,7 @@ fn look(
     segment: &SegmentFile,
     records: usize,
     bytes: usize,
-    decompressor: &mut Decompressor,
+    reader: &mut BatchReader<'_>,
     options: &AuditOptions,
 ) {
     let Ok(source) = input::open_segment(&segment.path, options.mode, segment.len) else { return };
@@ -73,7 +81,7 @@ fn look(
         }
         let producer_id = batch.header.producer_id;
         // What a bad batch held before its bad record is sampled as well; the pass tells the damage.
-        let _ = batch.for_each_record(decompressor, |record| {
+        let _ = reader.for_each_record(&batch, |record| {
             if sample.records.len() < records && sample.bytes() < bytes {
                 sample.push(at, producer_id, record);
             }

@@ -2,7 +2,7 @@
 
 use super::pass::Subject;
 use crate::finding::{Copy, Finding, Group};
-use crate::format::{Decompressor, Record, SegmentItem};
+use crate::format::{Decompressor, Limits, Record, SegmentItem};
 use crate::input::{self, Inventory, ReadMode};
 use crate::keys::{Content, Mask};
 use crate::plan::TopicPlan;
@@ -28,6 +28,7 @@ impl<'a> Verifier<'a> {
         inventory: &'a Inventory,
         plans: &[&'a TopicPlan],
         mode: ReadMode,
+        limits: Limits,
     ) -> Self {
         let by_directory =
             inventory.partitions.iter().enumerate().map(|(at, dir)| (dir.display.as_str(), at));
@@ -37,7 +38,7 @@ impl<'a> Verifier<'a> {
             masks: plans.iter().map(|plan| &plan.mask).collect(),
             mode,
             by_directory: by_directory.collect(),
-            decompressor: Decompressor::default(),
+            decompressor: Decompressor::with_limits(limits),
             content: Content::default(),
         }
     }

@@ -47,6 +47,8 @@ pub struct DumpArguments {
     tz: TimeZone,
     #[command(flatten)]
     decoder: DecoderArguments,
+    #[command(flatten)]
+    limits: super::limits::LimitArguments,
 }
 
 /// Whose records the files hold; Kafka's names.
@@ -99,6 +101,7 @@ impl DumpArguments {
                 Format::Text => Form::Text,
                 Format::Ndjson => Form::Ndjson,
             },
+            limits: self.limits.limits(),
             depth: if self.headers_only { Depth::Batches } else { Depth::Records },
             audience: if io::stdout().is_terminal() { Audience::Terminal } else { Audience::Pipe },
             decoder: decoders.iter().find(|(asked, _)| *asked).map(|(_, topic)| *topic),

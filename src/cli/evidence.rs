@@ -64,6 +64,8 @@ pub struct EvidenceArguments {
     /// TMPDIR, or /var/tmp
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
+    #[command(flatten)]
+    limits: super::limits::LimitArguments,
 }
 
 impl EvidenceArguments {
@@ -108,6 +110,7 @@ impl EvidenceArguments {
             limit: self.max_memory.unwrap_or(usual.memory.limit),
             temp_dir: self.temp_dir.clone().unwrap_or_else(|| usual.memory.temp_dir.clone()),
         };
+        let limits = self.limits.within(memory.largest_batch()).map_err(AuditError::Usage)?;
         let as_of = self.as_of()?;
         Ok(AuditOptions {
             key: self.key.0.clone(),
@@ -115,6 +118,7 @@ impl EvidenceArguments {
             mode: if self.offline { ReadMode::Mapped } else { ReadMode::Positioned },
             leftovers: if self.include_leftovers { Leftovers::List } else { Leftovers::SetAside },
             threads: self.threads.unwrap_or(usual.threads),
+            limits,
             memory,
             expiration_ms: self.expiration,
             partition_counts: self.partition_count.iter().cloned().collect(),
@@ -164,6 +168,7 @@ impl EvidenceArguments {
         if !self.partitions.is_empty() {
             tell("partition", texts(&self.partitions));
         }
+        self.limits.tell(&mut tell);
         if let Some(as_of) = as_of {
             tell("asOf", as_of.into());
         }

@@ -7,6 +7,7 @@ mod dump;
 mod evidence;
 mod explain;
 mod forms;
+mod limits;
 mod moment;
 mod offsets;
 mod output;

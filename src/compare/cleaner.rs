@@ -130,7 +130,7 @@ pub(super) fn decide(absent: &mut Absent, lacking: &Log<'_>, mode: ReadMode) {
         return;
     }
     let Some(from) = lacking.first_offset() else { return };
-    let mut decompressor = Decompressor::default();
+    let mut decompressor = Decompressor::with_limits(lacking.limits);
     let mut walk = Walk::new(lacking, from, mode);
     let mut open: BTreeSet<ProducerId> = BTreeSet::new();
     while let Some(held) = &walk.held {

@@ -2,7 +2,7 @@
 
 use crate::facts::WithheldRange;
 use crate::finding::Outcome;
-use crate::format::{BatchHeader, SegmentItem, SegmentScanner, TailExpectation};
+use crate::format::{BatchHeader, Limits, SegmentItem, SegmentScanner, TailExpectation};
 use crate::input::{self, ReadMode, SegmentSource};
 use crate::units::{FilePosition, Offset};
 use std::path::PathBuf;
@@ -18,6 +18,8 @@ pub struct Log<'f> {
     pub withheld: &'f [WithheldRange],
     /// Nothing below is compared.
     pub starts_at: Option<Offset>,
+    /// What one of its batches may ask for.
+    pub limits: Limits,
 }
 
 /// One segment of it.

@@ -24,7 +24,7 @@ pub(super) fn merge(a: &Log<'_>, b: &Log<'_>, mode: ReadMode) -> (Comparison, [A
             opened: None,
             low: comparison.from,
         }),
-        decompressor: Decompressor::default(),
+        decompressor: Decompressor::with_limits(a.limits),
         comparison,
         absent: [Absent::default(), Absent::default()],
     };

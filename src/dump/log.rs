@@ -64,7 +64,14 @@ pub(super) fn dump<S: ByteSource, W: Write>(
         Some(base) => SegmentScanner::new(view, base, file.tail),
         None => SegmentScanner::unnamed(view, file.tail),
     };
-    let mut dump = LogDump { options, file, start, printer, talk, decompressor: Decompressor::default() };
+    let mut dump = LogDump {
+        options,
+        file,
+        start,
+        printer,
+        talk,
+        decompressor: Decompressor::with_limits(options.limits),
+    };
     loop {
         let position = scanner.position();
         match scanner.next_item() {

@@ -22,6 +22,7 @@ mod selection;
 mod side_files;
 mod text;
 
+use crate::format::Limits;
 use crate::format::segment::TailExpectation;
 use crate::input::FileWindow;
 use crate::report::escape::Terminal;
@@ -79,6 +80,8 @@ pub struct DumpOptions {
     pub depth: Depth,
     /// Who reads it.
     pub audience: Audience,
+    /// What one batch may ask for.
+    pub limits: Limits,
 }
 
 /// Whether a file was read to its end.

@@ -18,6 +18,7 @@
 //! the batch counts nothing may be left. A count of 0 means that the area is not looked at.
 
 use super::cursor::{Cursor, FormatError};
+use super::limits::Limits;
 use super::record_batch::{BatchHeader, TimestampType};
 use crate::units::{Offset, Sequence};
 
@@ -85,12 +86,13 @@ pub struct Records<'a> {
     base_timestamp: i64,
     append_time: Option<i64>,
     base_sequence: Option<Sequence>,
+    limits: Limits,
 }
 
 impl<'a> Records<'a> {
     /// The records of `area`, which is the record area of the batch with this header.
     #[must_use]
-    pub fn new(header: &BatchHeader, area: &'a [u8]) -> Self {
+    pub fn new(header: &BatchHeader, area: &'a [u8], limits: Limits) -> Self {
         Self {
             cursor: Cursor::new(area),
             left: header.records_count.unwrap_or(0),
@@ -99,6 +101,7 @@ impl<'a> Records<'a> {
             append_time: (header.timestamp_type() == TimestampType::LogAppendTime)
                 .then_some(header.max_timestamp),
             base_sequence: header.base_sequence,
+            limits,
         }
     }
 
@@ -132,7 +135,7 @@ impl<'a> Records<'a> {
         let offset_delta = body.varint("offsetDelta")?;
         let key = read_nullable(&mut body, "key")?;
         let value = read_nullable(&mut body, "value")?;
-        let headers = read_headers(&mut body)?;
+        let headers = read_headers(&mut body, &self.limits)?;
         if body.left() != 0 {
             return Err(body.invalid("record", format!("{} bytes are left behind its headers", body.left())));
         }
@@ -156,14 +159,21 @@ fn read_nullable<'a>(body: &mut Cursor<'a>, field: &'static str) -> Result<Optio
     }
 }
 
-fn read_headers<'a>(body: &mut Cursor<'a>) -> Result<Headers<'a>, FormatError> {
+fn read_headers<'a>(body: &mut Cursor<'a>, limits: &Limits) -> Result<Headers<'a>, FormatError> {
     let count = body.varint("headersCount")?;
     let Ok(count) = u32::try_from(count) else {
         return Err(body.invalid("headersCount", format!("{count} is negative")));
     };
+    if count > limits.headers {
+        return Err(body.invalid("headersCount", format!("{count}, the limit is {}", limits.headers)));
+    }
     let start = body.clone();
     for _ in 0..count {
-        read_header(body)?;
+        let length = read_header(body)?.key.len();
+        if length > limits.header_name {
+            let reason = format!("{length} bytes, the limit is {}", limits.header_name);
+            return Err(body.invalid("header key", reason));
+        }
     }
     let length = body.at().saturating_sub(start.at());
     let bytes = start.rest().get(..length).unwrap_or_default();

@@ -293,8 +293,9 @@ impl<'a> Batch<'a> {
             return legacy::for_each_record(self.bytes, self.header.base_offset, decompressor, each);
         }
         let codec = self.header.codec().ok_or(RecordsError::UnknownCodec(self.header.attributes & 0x07))?;
+        let limits = decompressor.limits();
         let area = decompressor.decompress(codec, self.records_area()).map_err(RecordsError::Compression)?;
-        let mut records = Records::new(&self.header, area);
+        let mut records = Records::new(&self.header, area, limits);
         while let Some(record) = records.next_record().map_err(RecordsError::Format)? {
             each(&record);
         }

@@ -5,7 +5,7 @@
 use crate::format::control::ControlRecord;
 use crate::format::internal::{cluster_metadata, consumer_offsets, quorum, transaction_state};
 use crate::format::{
-    Batch, Codec, Decompressor, OffsetIndex, SegmentItem, SegmentScanner, TailExpectation, TimeIndex,
+    Batch, Codec, Decompressor, Limits, OffsetIndex, SegmentItem, SegmentScanner, TailExpectation, TimeIndex,
     TransactionIndex, producer_snapshot,
 };
 use crate::units::Offset;
@@ -24,7 +24,8 @@ pub fn a_segment_is_tiled(bytes: &[u8]) {
         SegmentScanner::new(bytes, Offset(0), TailExpectation::MustBeWhole).before(Offset(1000)),
         SegmentScanner::unnamed(bytes, TailExpectation::MayBeTorn),
     ];
-    let mut decompressor = Decompressor::with_limit(LIMIT);
+    let mut decompressor =
+        Decompressor::with_limits(Limits { batch_bytes: LIMIT, headers: u32::MAX, header_name: usize::MAX });
     for mut scanner in scanners {
         let mut end = 0;
         while let Some(item) = scanner.next_item().expect("memory can be read") {
@@ -131,7 +132,7 @@ pub fn a_codec_keeps_its_bounds(bytes: &[u8]) {
     let Some((&choice, area)) = bytes.split_first() else { return };
     let codec = Codec::from_attributes(i16::from(choice & 7)).unwrap_or(Codec::Lz4);
     let limit = if choice & 0x80 == 0 { LIMIT } else { area.len() };
-    let mut decompressor = Decompressor::with_limit(limit);
+    let mut decompressor = Decompressor::with_limits(Limits { batch_bytes: limit, ..Limits::default() });
     for _ in 0..2 {
         if let Ok(clear) = decompressor.decompress(codec, area) {
             assert!(codec == Codec::None || clear.len() <= limit, "{} bytes came out", clear.len());

@@ -108,7 +108,6 @@ fn read_header(cursor: &mut Cursor<'_>, checksum: HeaderChecksum) -> Result<Fram
 
 fn expand(block: &[u8], frame: &Frame, out: &mut Output) -> Result<usize, String> {
     let wanted = block.len().saturating_mul(EXPANSION).min(frame.largest_block);
-    let limit = out.limit();
     let (produced, room) = out.split(wanted);
     let most = room.len().min(frame.largest_block);
     let room = room.get_mut(..most).unwrap_or_default();
@@ -120,9 +119,7 @@ fn expand(block: &[u8], frame: &Frame, out: &mut Output) -> Result<usize, String
     };
     match done {
         Ok(written) => Ok(written),
-        Err(lz4_flex::block::DecompressError::OutputTooSmall { .. }) if most < wanted => {
-            Err(format!("more than {limit} bytes come out"))
-        }
+        Err(lz4_flex::block::DecompressError::OutputTooSmall { .. }) if most < wanted => Err(out.too_much()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -14,6 +14,7 @@ use self::gzip::Gzip;
 use self::lz4::HeaderChecksum;
 use self::output::Output;
 use self::zstd::Zstd;
+use super::limits::Limits;
 use std::fmt;
 
 /// How a record area is compressed.
@@ -59,50 +60,58 @@ impl Codec {
 }
 
 /// Why a record area could not be decompressed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompressionError {
-    /// The codec that the batch names.
-    pub codec: &'static str,
-    /// What the library or the framing said.
-    pub reason: String,
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompressionError {
+    /// The bytes are not what the codec writes.
+    #[error("{codec}: {reason}")]
+    Bad {
+        /// The codec that the batch names.
+        codec: &'static str,
+        /// What the library or the framing said.
+        reason: String,
+    },
+    /// More comes out than [`Limits::batch_bytes`].
+    #[error("{codec}: more than {limit} bytes come out, which is the limit for a batch")]
+    TooLarge {
+        /// The codec that the batch names.
+        codec: &'static str,
+        /// The limit.
+        limit: usize,
+    },
 }
-
-impl fmt::Display for CompressionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.codec, self.reason)
-    }
-}
-
-impl std::error::Error for CompressionError {}
-
-/// What one batch may produce unless told otherwise: more than any broker's `message.max.bytes`
-/// lets through in practice, less than a hostile batch could ask for.
-pub const DEFAULT_LIMIT: usize = 128 << 20;
 
 /// Decompresses record areas into a buffer that is used again, with codec states that are, too.
 pub struct Decompressor {
     out: Output,
     gzip: Gzip,
     zstd: Zstd,
+    limits: Limits,
 }
 
 impl fmt::Debug for Decompressor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Decompressor").field("limit", &self.out.limit()).finish_non_exhaustive()
+        f.debug_struct("Decompressor").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
 impl Default for Decompressor {
     fn default() -> Self {
-        Self::with_limit(DEFAULT_LIMIT)
+        Self::with_limits(Limits::default())
     }
 }
 
 impl Decompressor {
-    /// Refuses areas that would become larger than `limit` bytes.
+    /// Refuses areas that would become larger than the limit, and records beyond the others.
     #[must_use]
-    pub fn with_limit(limit: usize) -> Self {
-        Self { out: Output::with_limit(limit), gzip: Gzip::default(), zstd: Zstd::default() }
+    pub fn with_limits(limits: Limits) -> Self {
+        let out = Output::with_limit(limits.batch_bytes);
+        Self { out, gzip: Gzip::default(), zstd: Zstd::default(), limits }
+    }
+
+    /// What it refuses.
+    #[must_use]
+    pub const fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// The record area of a magic-2 batch in clear; an uncompressed one is handed back as it is.
@@ -131,7 +140,10 @@ impl Decompressor {
         };
         match done {
             Ok(()) => Ok(self.out.filled()),
-            Err(reason) => Err(CompressionError { codec: codec.name(), reason }),
+            Err(_) if self.out.is_refused() => {
+                Err(CompressionError::TooLarge { codec: codec.name(), limit: self.limits.batch_bytes })
+            }
+            Err(reason) => Err(CompressionError::Bad { codec: codec.name(), reason }),
         }
     }
 }

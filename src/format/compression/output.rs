@@ -10,11 +10,12 @@ pub(super) struct Output {
     buffer: Vec<u8>,
     filled: usize,
     limit: usize,
+    refused: bool,
 }
 
 impl Output {
     pub(super) const fn with_limit(limit: usize) -> Self {
-        Self { buffer: Vec::new(), filled: 0, limit }
+        Self { buffer: Vec::new(), filled: 0, limit, refused: false }
     }
 
     pub(super) const fn limit(&self) -> usize {
@@ -23,6 +24,12 @@ impl Output {
 
     pub(super) const fn clear(&mut self) {
         self.filled = 0;
+        self.refused = false;
+    }
+
+    /// Whether more would have come out than the limit allows.
+    pub(super) const fn is_refused(&self) -> bool {
+        self.refused
     }
 
     pub(super) fn filled(&self) -> &[u8] {
@@ -52,7 +59,8 @@ impl Output {
     }
 
     /// The error for an area that produces too much.
-    pub(super) fn too_much(&self) -> String {
+    pub(super) fn too_much(&mut self) -> String {
+        self.refused = true;
         format!("more than {} bytes come out", self.limit)
     }
 }
