@@ -220,6 +220,26 @@ fn internal_topics_are_read_with_kafkas_options() {
 }
 
 #[test]
+fn every_type_of_a_coordinators_records_is_printed_as_kafka_prints_it() {
+    for (directory, decoder) in [
+        ("__consumer_offsets-0", "--offsets-decoder"),
+        ("__share_group_state-0", "--share-group-state-decoder"),
+        ("__transaction_state-0", "--transaction-log-decoder"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+            .args(["dump", decoder, &format!("{directory}/00000000000000000000.log")])
+            .current_dir(testdata("coordinators"))
+            .output()
+            .unwrap();
+        let kafkas =
+            fs::read_to_string(testdata("coordinators").join(directory).join("decoded.txt")).unwrap();
+        let ours = text(&output.stdout);
+        assert!(ours == kafkas, "{directory}:\n{}", first_difference(&kafkas, &ours));
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn json_reads_internal_topics_by_the_name_of_the_directory() {
     let log = "data/__transaction_state-0/00000000000000000000.log";
     let objects = objects(&run("4.3.1/offsets-topic", &["--format", "ndjson", log]));

@@ -174,10 +174,10 @@ fn commits_of_a_transaction_count_when_it_is_committed() {
 fn records_that_are_not_read_are_counted_among_the_notes() {
     let log = SegmentBuilder::new()
         .batch(batch().record(key("g"), value(3, 5)))
-        .batch(batch().record(vec![0, 14, 0, 1, b'g'], vec![0, 0]))
+        .batch(batch().record(vec![0, 24, 0, 1, b'g'], vec![0, 0]))
         .batch(batch().record(key("g"), vec![0, 3, 1]));
     let answer = told(&[Tree::new(orders(), log).path()], &[]);
     let notes = answer["coverage"]["notes"].to_string();
-    assert!(notes.contains("1 record of __consumer_offsets of type 14"), "{notes}");
+    assert!(notes.contains("1 record of __consumer_offsets of type 24"), "{notes}");
     assert!(notes.contains("1 record of __consumer_offsets whose bytes"), "{notes}");
 }

@@ -351,7 +351,8 @@ fn run_in_pool(
     findings.extend(judgement::reuse::judge(&reused_offsets(&inventory, &outcomes)));
     if request.is_none() {
         // Reads every replica once more, and says nothing of one key.
-        let compared = compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode, options.limits);
+        let compared =
+            compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode, options.limits);
         findings.extend(judgement::replicas::judge(&compared));
     }
     // Copies are told apart from updates by all that are accused, whichever of them are chosen.

@@ -54,10 +54,14 @@ pub struct DumpArguments {
 /// Whose records the files hold; Kafka's names.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
+#[expect(clippy::struct_excessive_bools, reason = "Kafka's tool has a switch for each topic")]
 struct DecoderArguments {
     /// Read records as those of __consumer_offsets
     #[arg(long)]
     offsets_decoder: bool,
+    /// Read records as those of __share_group_state
+    #[arg(long)]
+    share_group_state_decoder: bool,
     /// Read records as those of __transaction_state
     #[arg(long)]
     transaction_log_decoder: bool,
@@ -93,6 +97,7 @@ impl DumpArguments {
         };
         let decoders = [
             (self.decoder.offsets_decoder, InternalTopic::ConsumerOffsets),
+            (self.decoder.share_group_state_decoder, InternalTopic::ShareGroupState),
             (self.decoder.transaction_log_decoder, InternalTopic::TransactionState),
             (self.decoder.cluster_metadata_decoder, InternalTopic::ClusterMetadata),
         ];

@@ -2,7 +2,7 @@
 
 use super::printer::Decoded;
 use crate::format::Record;
-use crate::format::internal::{cluster_metadata, consumer_offsets, transaction_state};
+use crate::format::internal::{cluster_metadata, consumer_offsets, share_group_state, transaction_state};
 use std::path::Path;
 
 /// A topic whose records can be read.
@@ -10,6 +10,8 @@ use std::path::Path;
 pub enum InternalTopic {
     /// `__consumer_offsets`.
     ConsumerOffsets,
+    /// `__share_group_state`.
+    ShareGroupState,
     /// `__transaction_state`.
     TransactionState,
     /// `__cluster_metadata`, and the snapshots of it.
@@ -24,6 +26,7 @@ impl InternalTopic {
         let (topic, _partition) = directory.rsplit_once('-')?;
         match topic {
             "__consumer_offsets" => Some(Self::ConsumerOffsets),
+            "__share_group_state" => Some(Self::ShareGroupState),
             "__transaction_state" => Some(Self::TransactionState),
             "__cluster_metadata" => Some(Self::ClusterMetadata),
             _ => None,
@@ -34,6 +37,7 @@ impl InternalTopic {
     pub(super) fn read<'a>(self, record: &Record<'a>) -> Decoded<'a> {
         let coordinator = match self {
             Self::ConsumerOffsets => consumer_offsets::read(record.key, record.value),
+            Self::ShareGroupState => share_group_state::read(record.key, record.value),
             Self::TransactionState => transaction_state::read(record.key, record.value),
             Self::ClusterMetadata => {
                 return match cluster_metadata::read(record.value) {

@@ -1,4 +1,4 @@
-//! The framing of `__consumer_offsets` and `__transaction_state`: keys begin with the type of the
+//! The framing of `__consumer_offsets`, `__transaction_state` and `__share_group_state`: keys begin with the type of the
 //! record, values with the version of their message. A null value deletes the key.
 //!
 //! Source: `CoordinatorRecordSerde` in Kafka's `coordinator-common` module.
@@ -49,15 +49,16 @@ pub(super) struct RecordType {
     pub(super) value: Message,
 }
 
-/// Reads a record by the table of its topic.
+/// Reads a record by the tables of its topic.
 pub(super) fn read<'a>(
-    types: &[RecordType],
+    types: &[&[RecordType]],
     key: Option<&'a [u8]>,
     value: Option<&'a [u8]>,
 ) -> Result<CoordinatorRecord<'a>, InternalError> {
     let mut key = Cursor::new(key.ok_or(InternalError::MissingKey)?);
     let number = key.int16("record type")?;
-    let Some(record_type) = types.iter().find(|record_type| record_type.number == number) else {
+    let Some(record_type) = types.iter().copied().flatten().find(|record_type| record_type.number == number)
+    else {
         return Err(InternalError::UnknownType(number));
     };
     let key = decode(&record_type.key, 0, &mut key)?;

@@ -17,6 +17,7 @@ mod coordinator;
 mod decode;
 pub mod quorum;
 pub mod schema;
+pub mod share_group_state;
 pub mod transaction_state;
 mod value;
 

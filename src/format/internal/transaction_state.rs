@@ -32,6 +32,7 @@ const TYPES: &[RecordType] = &[RecordType {
             field("previousProducerId", Int64).since(1).tagged(0, 1, Default::Number(-1)),
             field("nextProducerId", Int64).since(1).tagged(1, 1, Default::Number(-1)),
             field("producerEpoch", Int16),
+            field("nextProducerEpoch", Int16).since(1).tagged(3, 1, Default::Number(-1)),
             field("transactionTimeoutMs", Int32),
             field("transactionStatus", Int8),
             field("transactionPartitions", Array(&Struct(PARTITIONS))).nullable(0),
@@ -50,7 +51,7 @@ pub fn read<'a>(
     key: Option<&'a [u8]>,
     value: Option<&'a [u8]>,
 ) -> Result<CoordinatorRecord<'a>, InternalError> {
-    coordinator::read(TYPES, key, value)
+    coordinator::read(&[TYPES], key, value)
 }
 
 /// How far a transaction is.
