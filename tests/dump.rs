@@ -128,7 +128,7 @@ fn what_cannot_be_opened_does_not_stop_the_others() {
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).starts_with("no-such-file.log: "));
     assert!(text(&output.stdout).starts_with(&format!("Dumping {log}\n")));
-    let nothing = run("4.3.1/bit-rot-twin", &["no-such-file.log", "data/meta.properties"]);
+    let nothing = run("4.3.1/bit-rot-twin", &["no-such-file.log", "README.md"]);
     assert_eq!(nothing.status.code(), Some(2));
     assert!(nothing.stdout.is_empty());
 }
@@ -249,6 +249,43 @@ fn json_reads_internal_topics_by_the_name_of_the_directory() {
         let id = &record["decoded"]["key"]["transactionalId"];
         assert!(id.as_str().is_some_and(|id| id.starts_with("billing-")), "{record}");
     }
+}
+
+#[test]
+fn text_files_of_a_broker_are_printed_line_by_line() {
+    let files = [
+        "data/replication-offset-checkpoint",
+        "data/ledger-entries-0/leader-epoch-checkpoint",
+        "data/meta.properties",
+    ];
+    let output = run("4.3.1/txn-commit-abort-tv2", &files);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines = text(&output.stdout);
+    assert!(lines.contains("topic: ledger-entries partition: 0 offset: "), "{lines}");
+    assert!(lines.contains("leaderEpoch: 0 startOffset: 0"), "{lines}");
+    assert!(lines.contains("node.id: 1"), "{lines}");
+    let objects =
+        objects(&run("4.3.1/txn-commit-abort-tv2", &[&["--format", "ndjson"], &files[..]].concat()));
+    assert_eq!(of_type(&objects, "file").len(), 3);
+    assert_eq!(of_type(&objects, "leaderEpochEntry")[0]["startOffset"], 0);
+    let entries = of_type(&objects, "offsetCheckpointEntry");
+    assert!(
+        entries.iter().any(|entry| entry["topic"] == "ledger-entries" && entry["offset"].is_i64()),
+        "{entries:?}"
+    );
+    assert!(
+        of_type(&objects, "property").iter().any(|entry| entry["name"] == "node.id" && entry["value"] == "1")
+    );
+}
+
+#[test]
+fn a_text_file_with_a_bad_line_says_which() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("recovery-point-offset-checkpoint");
+    fs::write(&file, "0\n2\norders 0 16\norders zero 1\n").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit")).arg("dump").arg(&file).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("line 4"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::format::segment::TailExpectation;
 use crate::format::{ByteSource, Damage, DamageKind, SegmentItem, SegmentScanner, TimestampType};
 use crate::input::{self, ReadMode};
 use crate::plan::routing::{RoutedPartition, Trail};
+use crate::report::wording::counted;
 use crate::units::{FilePosition, Offset};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -272,6 +273,16 @@ struct Current {
     readable: ReadableRecords,
     trail: Trail,
     outcome: PartitionOutcome,
+    /// The batches out of line of which the last damage note tells.
+    out_of_line: Option<OutOfLine>,
+}
+
+/// Batches one behind the other whose offsets do not go on.
+struct OutOfLine {
+    /// What is said of the first.
+    first: String,
+    /// How many come behind it.
+    behind: u64,
 }
 
 impl<'s> Fold<'s> {
@@ -353,6 +364,7 @@ impl<'s> Fold<'s> {
             readable: ReadableRecords::new(&subject.context),
             trail: Trail::default(),
             outcome: PartitionOutcome::default(),
+            out_of_line: None,
         });
     }
 
@@ -428,6 +440,8 @@ impl<'s> Fold<'s> {
                     if let Some(batch) = suspect.in_line() {
                         current.outcome.bytes_read += damage.length;
                         self.lanes.take(&batch, at, &subject.lane, &mut gathered);
+                        current.outcome.damage.push((at, damage));
+                        current.out_of_line = None;
                     } else {
                         // Its offsets lie, so a hole around it is not the cleaner's or a file's.
                         current.ledger.damage(at, &damage);
@@ -435,8 +449,8 @@ impl<'s> Fold<'s> {
                         if current.next_offset.is_some_and(|next| base_offset < next) {
                             current.outcome.reused.push((at, damage.clone()));
                         }
+                        current.note_out_of_line(at, damage, base_offset);
                     }
-                    current.outcome.damage.push((at, damage));
                 }
                 Ok(Some(SegmentItem::Damage(damage))) => {
                     current.take(at, std::mem::take(&mut gathered), self.rows)?;
@@ -456,6 +470,26 @@ impl<'s> Fold<'s> {
 }
 
 impl Current {
+    /// Notes a batch that is not in line: a run of them is one note, however long it is.
+    fn note_out_of_line(&mut self, segment: usize, damage: Damage, base_offset: Offset) {
+        if let (Some(run), Some((of, last))) = (&mut self.out_of_line, self.outcome.damage.last_mut())
+            && *of == segment
+            && last.kind == damage.kind
+            && last.position.plus(last.length) == damage.position
+        {
+            run.behind += 1;
+            last.length += damage.length;
+            last.detail = format!(
+                "{}; likewise {} behind it, the last with base offset {base_offset}",
+                run.first,
+                counted(run.behind, "batch")
+            );
+            return;
+        }
+        self.out_of_line = Some(OutOfLine { first: damage.detail.clone(), behind: 0 });
+        self.outcome.damage.push((segment, damage));
+    }
+
     fn take(&mut self, segment: usize, gathered: Gathered, rows: &mut RowStore) -> Result<(), AuditError> {
         if let Some(first) = gathered.facts.first() {
             let (position, base_offset) = (first.position, first.header.base_offset);

@@ -21,7 +21,8 @@ const BUFFER: usize = 256 << 10;
 /// What to dump, and how.
 #[derive(Debug, Args)]
 pub struct DumpArguments {
-    /// Files: .log, .index, .timeindex, .txnindex, .snapshot, and .checkpoint of KRaft
+    /// Files: .log, .index, .timeindex, .txnindex, .snapshot, .checkpoint of KRaft; and of those that
+    /// are text the checkpoints, meta.properties and partition.metadata
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How to write it

@@ -4,6 +4,7 @@
 //! `.log.cleaned`, `.log.swap`) are read as what they were as well.
 
 use super::base_of;
+use super::text_files::TextFile;
 use crate::format::segment::TailExpectation;
 use crate::units::{LeaderEpoch, Offset};
 use std::path::Path;
@@ -25,11 +26,16 @@ pub(super) enum FileKind {
     TransactionIndex,
     /// What the broker remembers of producers.
     ProducerSnapshot,
+    /// A file that is text.
+    Text(TextFile),
 }
 
 impl FileKind {
     /// The kind of a file with this name; `None` when it is none of a broker's.
     pub(super) fn of(name: &str) -> Option<Self> {
+        if let Some(text) = TextFile::of(name) {
+            return Some(Self::Text(text));
+        }
         let original = [".deleted", ".cleaned", ".swap"]
             .iter()
             .find_map(|leftover| name.strip_suffix(leftover))
@@ -94,7 +100,8 @@ mod tests {
         );
         assert_eq!(FileKind::of("00000000000000000012.snapshot"), Some(FileKind::ProducerSnapshot));
         assert_eq!(FileKind::of("copy.log"), Some(FileKind::Log { base: None }));
-        assert_eq!(FileKind::of("partition.metadata"), None);
+        assert_eq!(FileKind::of("partition.metadata"), Some(FileKind::Text(TextFile::PartitionMetadata)));
+        assert_eq!(FileKind::of("orders.txt"), None);
         assert_eq!(FileKind::of("odd.checkpoint"), None);
     }
 }

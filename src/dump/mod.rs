@@ -21,6 +21,7 @@ mod seek;
 mod selection;
 mod side_files;
 mod text;
+mod text_files;
 
 use crate::format::Limits;
 use crate::format::segment::TailExpectation;
@@ -164,6 +165,7 @@ fn dump_with(
         FileKind::ProducerSnapshot => {
             side_files::producer_snapshot(&mut source, selection, printer, &mut talk)?;
         }
+        FileKind::Text(text) => text_files::dump(&mut source, text, selection, printer, &mut talk)?,
     }
     Ok(talk.reading)
 }

@@ -5,7 +5,9 @@
 //! `{"base64": …}`; null stays null. Every line names its file and stands for itself.
 
 use super::file_kind::FileKind;
-use super::printer::{Checksum, ControlText, Decoded, PrintedBatch, PrintedRecord, Printer, RestOfFile};
+use super::printer::{
+    Checksum, ControlText, Decoded, PrintedBatch, PrintedRecord, Printer, RestOfFile, TextEntry,
+};
 use crate::format::internal::Value;
 use crate::format::{AbortedTransaction, Damage, OffsetIndexEntry, Record, SnapshotEntry, TimeIndexEntry};
 use crate::units::{LeaderEpoch, Offset, ProducerEpoch, Sequence, Timestamp};
@@ -169,6 +171,7 @@ impl<W: Write> Printer for NdjsonPrinter<'_, W> {
             FileKind::TimeIndex { base } => ("timeindex", base_of(base), None),
             FileKind::TransactionIndex => ("txnindex", None, None),
             FileKind::ProducerSnapshot => ("snapshot", None, None),
+            FileKind::Text(text) => (text.name(), None, None),
         };
         let (end_offset, leader_epoch) = end.unzip();
         self.line("file", FileLine { kind, base_offset, end_offset, leader_epoch })
@@ -290,6 +293,30 @@ impl<W: Write> Printer for NdjsonPrinter<'_, W> {
             timestamp: entry.timestamp,
         };
         self.line("snapshotEntry", fields)
+    }
+
+    fn text_entry(&mut self, entry: &TextEntry) -> io::Result<()> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", untagged)]
+        enum Fields<'a> {
+            Offset { topic: &'a str, partition: i32, offset: i64 },
+            LeaderEpoch { leader_epoch: i32, start_offset: i64 },
+            Property { name: &'a str, value: &'a str },
+        }
+        match entry {
+            TextEntry::Offset { topic, partition, offset: Offset(offset) } => {
+                let fields = Fields::Offset { topic, partition: *partition, offset: *offset };
+                self.line("offsetCheckpointEntry", fields)
+            }
+            TextEntry::LeaderEpoch {
+                leader_epoch: LeaderEpoch(leader_epoch),
+                start_offset: Offset(offset),
+            } => {
+                let fields = Fields::LeaderEpoch { leader_epoch: *leader_epoch, start_offset: *offset };
+                self.line("leaderEpochEntry", fields)
+            }
+            TextEntry::Property { name, value } => self.line("property", Fields::Property { name, value }),
+        }
     }
 }
 

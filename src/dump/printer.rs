@@ -7,7 +7,7 @@ use crate::format::internal::{CoordinatorRecord, InternalError, Value};
 use crate::format::{
     AbortedTransaction, BatchHeader, Damage, OffsetIndexEntry, Record, SnapshotEntry, TimeIndexEntry,
 };
-use crate::units::FilePosition;
+use crate::units::{FilePosition, LeaderEpoch, Offset};
 use std::io;
 use std::path::Path;
 
@@ -68,6 +68,17 @@ pub(super) struct PrintedRecord<'r, 'a> {
     pub(super) decoded: Option<&'r Decoded<'a>>,
 }
 
+/// A line of a file that is text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TextEntry {
+    /// Of a checkpoint of offsets.
+    Offset { topic: String, partition: i32, offset: Offset },
+    /// Of `leader-epoch-checkpoint`.
+    LeaderEpoch { leader_epoch: LeaderEpoch, start_offset: Offset },
+    /// A name with its value.
+    Property { name: String, value: String },
+}
+
 /// Where a dump goes, in the form that was asked for.
 pub(super) trait Printer {
     /// A file begins.
@@ -95,6 +106,8 @@ pub(super) trait Printer {
     fn transaction_entry(&mut self, entry: AbortedTransaction) -> io::Result<()>;
     /// An entry of a producer snapshot.
     fn snapshot_entry(&mut self, entry: &SnapshotEntry) -> io::Result<()>;
+    /// An entry of a file that is text.
+    fn text_entry(&mut self, entry: &TextEntry) -> io::Result<()>;
 }
 
 /// Whether anything comes behind the damage.

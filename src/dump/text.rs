@@ -5,7 +5,9 @@ use super::decoder::{InternalTopic, upper_snake};
 use super::file_kind::FileKind;
 use super::kafka_text::{push, push_text};
 use super::line::Line;
-use super::printer::{Checksum, ControlText, Decoded, PrintedBatch, PrintedRecord, Printer, RestOfFile};
+use super::printer::{
+    Checksum, ControlText, Decoded, PrintedBatch, PrintedRecord, Printer, RestOfFile, TextEntry,
+};
 use crate::format::internal::InternalError;
 use crate::format::{
     AbortedTransaction, Damage, DamageKind, OffsetIndexEntry, Record, SnapshotEntry, TimeIndexEntry,
@@ -300,6 +302,26 @@ impl<W: Write> Printer for TextPrinter<'_, W> {
                 .number(entry.offset_delta)
                 .text(" timestamp: ")
                 .number(entry.timestamp);
+        }
+        self.end_line()
+    }
+
+    fn text_entry(&mut self, entry: &TextEntry) -> io::Result<()> {
+        match entry {
+            TextEntry::Offset { topic, partition, offset } => {
+                self.line.text("topic: ");
+                push_text(self.line.bytes(), topic, self.audience);
+                self.line.text(" partition: ").number(*partition).text(" offset: ").number(offset.0);
+            }
+            TextEntry::LeaderEpoch { leader_epoch, start_offset } => {
+                self.line.text("leaderEpoch: ").number(leader_epoch.0);
+                self.line.text(" startOffset: ").number(start_offset.0);
+            }
+            TextEntry::Property { name, value } => {
+                push_text(self.line.bytes(), name, self.audience);
+                self.line.text(": ");
+                push_text(self.line.bytes(), value, self.audience);
+            }
         }
         self.end_line()
     }

@@ -13,6 +13,36 @@
 
 use super::checkpoint::{LineError, lines};
 
+/// One property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Property {
+    /// Its line, from 1.
+    pub line: usize,
+    /// What it is called.
+    pub name: String,
+    /// What it says.
+    pub value: String,
+}
+
+/// Reads all properties, in their order.
+///
+/// # Errors
+/// The first line that is none.
+pub fn properties(bytes: &[u8]) -> Result<Vec<Property>, LineError> {
+    let mut properties = Vec::new();
+    for (line, text) in lines(bytes)? {
+        let text = text.trim_start();
+        if text.is_empty() || text.starts_with(['#', '!']) {
+            continue;
+        }
+        let Some((name, value)) = property(text) else {
+            return Err(LineError::new(line, text, "`name=value` was expected"));
+        };
+        properties.push(Property { line, name, value });
+    }
+    Ok(properties)
+}
+
 /// What `meta.properties` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetaProperties {
@@ -30,28 +60,23 @@ impl MetaProperties {
     /// # Errors
     /// The first line that is not what it should be.
     pub fn parse(bytes: &[u8]) -> Result<Self, LineError> {
-        let mut properties = Self::default();
-        for (line, text) in lines(bytes)? {
-            let text = text.trim_start();
-            if text.is_empty() || text.starts_with(['#', '!']) {
-                continue;
-            }
-            let Some((key, value)) = property(text) else {
-                return Err(LineError::new(line, text, "`name=value` was expected"));
-            };
+        let mut this = Self::default();
+        for Property { line, name, value } in properties(bytes)? {
             let id = || {
                 let id = value.parse::<i32>().ok().filter(|&id| id >= 0);
-                id.ok_or_else(|| LineError::new(line, text, "a broker's id is a number"))
+                id.ok_or_else(|| {
+                    LineError::new(line, &format!("{name}={value}"), "a broker's id is a number")
+                })
             };
-            match key.as_str() {
-                "node.id" => properties.broker_id = Some(id()?),
-                "broker.id" if properties.broker_id.is_none() => properties.broker_id = Some(id()?),
-                "cluster.id" => properties.cluster_id = Some(value),
-                "directory.id" => properties.directory_id = Some(value),
+            match name.as_str() {
+                "node.id" => this.broker_id = Some(id()?),
+                "broker.id" if this.broker_id.is_none() => this.broker_id = Some(id()?),
+                "cluster.id" => this.cluster_id = Some(value),
+                "directory.id" => this.directory_id = Some(value),
                 _ => {}
             }
         }
-        Ok(properties)
+        Ok(this)
     }
 }
 

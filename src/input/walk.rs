@@ -95,10 +95,11 @@ impl Walk {
             let detail = format!("{} directories lie too deep below it: not looked into", self.too_deep);
             self.remarks.note(&path, detail);
         }
-        if found {
-            return Ok(());
+        if !found {
+            // It stops the run only when nothing else that was named holds any.
+            self.remarks.note(&path, "no partition directories below: nothing was read of it");
         }
-        Err(AuditError::Usage(format!("{}: no partition directories below", named.display())))
+        Ok(())
     }
 
     /// A file that was named: only it is read of its partition.

@@ -123,8 +123,15 @@ fn a_path_that_does_not_exist_is_explained() {
     assert!(error("empty").ends_with("empty: no partition directories below"));
     assert!(error("empty/notes.txt").contains("20 digits"));
     assert!(discover(&[], &DiscoverOptions::default()).is_err());
-    // One wrong path is an error also beside a right one.
-    assert!(tree.try_discover(&["data", "empty"], Leftovers::SetAside).is_err());
+    // One wrong path is an error also beside a right one; one that holds nothing is told.
+    assert!(tree.try_discover(&["data", "nothing"], Leftovers::SetAside).is_err());
+    for paths in [["data", "empty"], ["empty", "data"]] {
+        let inventory = tree.try_discover(&paths, Leftovers::SetAside).unwrap();
+        assert_eq!(inventory.partitions.len(), 1);
+        let told: Vec<_> = inventory.notes.iter().filter(|note| note.file.ends_with("empty")).collect();
+        assert_eq!(told.len(), 1, "{:?}", inventory.notes);
+        assert!(told[0].detail.starts_with("no partition directories below"), "{told:?}");
+    }
 }
 
 #[test]
