@@ -263,7 +263,7 @@ public class Client {
     }
 
     private static void close(KafkaProducer<byte[], byte[]> producer, long millis) {
-        if (isAtLeast(2, 0)) {
+        if (isAtLeast(2, 2)) {
             producer.close(Duration.ofMillis(millis));
         } else {
             producer.close(millis, TimeUnit.MILLISECONDS);

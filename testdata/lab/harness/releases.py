@@ -40,7 +40,7 @@ def mirror_artifacts(release):
 
 
 def dump_tool(release):
-    return "kafka.tools.DumpLogSegments" if number(release) < (4, 0) else "org.apache.kafka.tools.DumpLogSegments"
+    return "kafka.tools.DumpLogSegments" if number(release) < (4, 1) else "org.apache.kafka.tools.DumpLogSegments"
 
 
 def client_for(release):
