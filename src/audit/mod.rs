@@ -19,6 +19,7 @@ mod lanes;
 mod memory;
 mod pass;
 mod progress;
+mod remembered;
 mod replicas;
 mod restored;
 mod routing;
@@ -48,6 +49,7 @@ use crate::relations::{self, KeyGroup, RelatedCopy, Relations, StoredCopy};
 use crate::report;
 use crate::report::answer::Answer;
 use crate::report::model::{Invocation, Note, Report};
+use crate::report::producers::SnapshotState;
 use crate::report::table::Reading;
 use crate::report::trace::Trace;
 use crate::units::ProducerId;
@@ -98,8 +100,19 @@ pub struct AuditOptions {
     pub as_of: Option<i64>,
     /// Which commits of consumer groups are kept.
     pub commits: Keep,
+    /// What becomes of what the producer snapshots say.
+    pub snapshots: SnapshotStates,
     /// What the report says of the call.
     pub invocation: Invocation,
+}
+
+/// What becomes of what the producer snapshots say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotStates {
+    /// It is held against the log.
+    Checked,
+    /// It is told for each producer as well.
+    Told,
 }
 
 /// Examples that a finding carries unless told otherwise.
@@ -129,6 +142,7 @@ impl AuditOptions {
             surplus: SurplusChoice::default(),
             as_of: None,
             commits: Keep::Positions,
+            snapshots: SnapshotStates::Checked,
         }
     }
 }
@@ -155,6 +169,8 @@ pub struct Audit {
     pub commit_partitions: u32,
     /// What a reader of the commits should know: records that were not read, commits that are gone.
     pub commit_notes: Vec<Note>,
+    /// What the producer snapshots say of each producer id, where that was asked for.
+    pub remembered: BTreeMap<i64, Vec<SnapshotState>>,
     topic_ids: BTreeMap<String, String>,
     choice: SurplusChoice,
     /// What was found of the one key that was asked for.
@@ -405,12 +421,17 @@ fn run_in_pool(
     let report = assemble::report(&parts, findings, events);
     let commit_notes = internal_topics::commit_notes(&inventory, &leaders, &outcomes, &internal);
     let choice = options.surplus.clone();
+    let remembered = match options.snapshots {
+        SnapshotStates::Told => remembered::states(&judged),
+        SnapshotStates::Checked => BTreeMap::new(),
+    };
     Ok(Audit {
         report,
         relations,
         commits: internal.commits,
         commit_partitions: internal.commit_partitions,
         commit_notes,
+        remembered,
         topic_ids,
         choice,
         found,

@@ -11,6 +11,7 @@ mod limits;
 mod moment;
 mod offsets;
 mod output;
+mod producers;
 mod range;
 mod saved;
 mod scan;
@@ -53,6 +54,8 @@ pub enum Command {
     Show(saved::ShowArguments),
     /// Tell what is new, grown, shrunk or gone between two saved reports
     Diff(saved::DiffArguments),
+    /// Tell of every producer id: sessions, epochs, sequences, gaps, and what the snapshots say
+    Producers(Box<producers::ProducersArguments>),
     /// Print what a broker's file holds, as Kafka's dump tool does
     Dump(dump::DumpArguments),
     /// Say what a finding means, what else looks like it, and what to do
@@ -74,6 +77,7 @@ impl Command {
             Self::Render(arguments) => saved::render(arguments, out),
             Self::Show(arguments) => saved::show(arguments, out),
             Self::Diff(arguments) => saved::diff(arguments, out),
+            Self::Producers(arguments) => producers::run(arguments, out),
             Self::Dump(arguments) => dump::run(arguments, out),
             Self::Explain(command) => command.run(out),
             Self::Schema => schema::run(out),

@@ -15,6 +15,7 @@ pub mod markdown;
 pub mod model;
 pub mod ndjson;
 pub mod offsets;
+pub mod producers;
 pub mod saved;
 pub mod schema;
 pub mod show;

@@ -10,6 +10,7 @@ mod copies;
 mod coverage;
 mod finding;
 mod offsets;
+mod producers;
 mod singles;
 
 pub(super) use copies::writer;
@@ -17,6 +18,7 @@ pub use coverage::Reading;
 pub(super) use coverage::write as write_coverage;
 pub(super) use finding::{head, show_whole};
 pub use offsets::write as write_offsets;
+pub use producers::write as write_producers;
 
 use super::escape::Terminal;
 use super::layout::{Page, Width};

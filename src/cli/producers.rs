@@ -1,0 +1,103 @@
+//! `dedup-audit producers`: every producer id, what it wrote, what is missing, how it ended.
+
+use super::evidence::EvidenceArguments;
+use super::output::OutputArguments;
+use crate::audit::{self, Records, SnapshotStates};
+use crate::error::AuditError;
+use crate::facts::DEFAULT_EXPIRATION_MS;
+use crate::judgement::duplicates::Examples;
+use crate::report::answer::Answer;
+use crate::report::producers::{Order, Producers, Wanted};
+use crate::report::table::{self, Reading};
+use clap::{Args, ValueEnum};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Not everything could be read.
+const INCOMPLETE: u8 = 3;
+
+/// Which producers are told.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dedup-audit producers /var/kafka/orders-0
+  dedup-audit producers broker-1 broker-2 --topic orders --sort gaps
+  dedup-audit producers /var/kafka --pid 1000 --pid 2000 --format json
+
+Looks at batch headers and snapshots alone; --key and --ignore-field change nothing here.
+Exit status: 0 told; 2 could not run; 3 not all could be read. What is found does not change it: use scan.")]
+pub struct ProducersArguments {
+    #[command(flatten)]
+    evidence: EvidenceArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+    /// Only this producer id; may be repeated
+    #[arg(long = "pid", value_name = "ID")]
+    ids: Vec<i64>,
+    /// The order of the producers
+    #[arg(long, value_enum, default_value_t = Sort::Id, value_name = "ORDER")]
+    sort: Sort,
+    /// Rows of the table; 0 shows all. JSON always has all
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    rows: usize,
+}
+
+/// The order of the producers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// By producer id
+    Id,
+    /// The most records first
+    Records,
+    /// The first to write first
+    First,
+    /// The last to write first
+    Last,
+    /// The most missing sequences first
+    Gaps,
+}
+
+impl Sort {
+    const fn order(self) -> Order {
+        match self {
+            Self::Id => Order::Id,
+            Self::Records => Order::Records,
+            Self::First => Order::First,
+            Self::Last => Order::Last,
+            Self::Gaps => Order::Gaps,
+        }
+    }
+}
+
+pub(super) fn run(arguments: &ProducersArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+    let mut options = arguments.evidence.audit_options()?;
+    options.records = Records::HeadersOnly;
+    options.examples = Examples::All;
+    options.snapshots = SnapshotStates::Told;
+    let told = &mut options.invocation.options;
+    if !arguments.ids.is_empty() {
+        told.insert("pid".to_owned(), arguments.ids.clone().into());
+    }
+    if let Some(sort) = arguments.sort.to_possible_value().filter(|_| arguments.sort != Sort::Id) {
+        told.insert("sort".to_owned(), sort.get_name().into());
+    }
+    let sink = arguments.evidence.sink();
+    arguments.output.check(&sink)?;
+    let audit = audit::run(&options)?;
+    let wanted = Wanted {
+        ids: arguments.ids.iter().copied().collect(),
+        order: arguments.sort.order(),
+        expiration_ms: options.expiration_ms.unwrap_or(DEFAULT_EXPIRATION_MS),
+    };
+    let body = Producers::of(&audit.report, audit.remembered, &wanted);
+    let complete = audit.report.verdict.complete;
+    let answer = Answer::new(options.invocation, audit.report.as_of_timestamp, body, audit.report.coverage);
+    let reading = if complete { Reading::Whole } else { Reading::Partial };
+    let rows = if arguments.rows == 0 { usize::MAX } else { arguments.rows };
+    arguments.output.write(
+        &sink,
+        out,
+        |width, out| table::write_producers(&answer, reading, rows, width, out),
+        |out| answer.write_json(out),
+    )?;
+    Ok(if complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}

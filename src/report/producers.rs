@@ -1,0 +1,314 @@
+//! What `producers` answers: every producer id with its sessions, what is missing in each, how each
+//! ended, and what the snapshots say.
+//!
+//! Goes in: a report without caps, and what the snapshots say. Comes out: [`Producers`], the command's
+//! own part of the JSON. Nothing is judged here but how a session ended, which is a matter of order and
+//! time.
+
+use super::model::{Report, SessionReport, TransactionalId};
+use crate::finding::{Code, Finding, Gap, Outcome};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Records of a session that counts as short in the summary.
+const FEW_RECORDS: u64 = 20;
+/// The length of a session that counts as short.
+const SHORT_MS: i64 = 60_000;
+
+/// The command's own part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Producers {
+    /// The producers, in the order that was asked for.
+    pub producers: Vec<Producer>,
+    /// How many came and went, over all that were chosen.
+    pub churn: Churn,
+    /// What is wrong with producers: gaps, anomalies, snapshots, open transactions, churn.
+    pub findings: Vec<Finding>,
+}
+
+/// One producer id.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Producer {
+    /// As on disk.
+    pub producer_id: i64,
+    /// The transactional id, where something tells it.
+    pub transactional_id: Option<TransactionalId>,
+    /// Its records, as they are now.
+    pub records: u64,
+    /// The partitions that it wrote to.
+    pub partitions: u64,
+    /// Its sessions, each in each partition.
+    pub sessions: Vec<ProducerSession>,
+    /// What the newest snapshots of each partition say of it, and those that disagree with the log.
+    pub snapshots: Vec<SnapshotState>,
+}
+
+/// One life of a producer in one partition.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProducerSession {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionReport,
+    /// Sequences that are missing in it, with reasons.
+    pub gaps: Vec<Gap>,
+    /// How it ended here.
+    pub ended_by: EndedBy,
+}
+
+/// How a session ended in a partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndedBy {
+    /// It wrote within the time in which a broker remembers a producer: it may go on.
+    #[default]
+    LogEnd,
+    /// Its last transaction has no end.
+    OpenTransaction,
+    /// The same producer id went on in a later session.
+    NextSession,
+    /// It has been silent for so long that a broker forgets it.
+    Silence,
+}
+
+impl EndedBy {
+    /// The name in the answer.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LogEnd => "log-end",
+            Self::OpenTransaction => "open-transaction",
+            Self::NextSession => "next-session",
+            Self::Silence => "silence",
+        }
+    }
+}
+
+/// What one producer snapshot says of a producer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotState {
+    /// The topic's name.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+    /// The snapshot's file name: it covers what lies below this offset.
+    pub file: String,
+    /// The producer's epoch.
+    pub epoch: Option<i16>,
+    /// The last sequence of its last batch; `null` where the epoch has none.
+    pub last_sequence: Option<i32>,
+    /// The last offset of that batch.
+    pub last_offset: Option<i64>,
+    /// Where its open transaction begins.
+    pub transaction_first_offset: Option<i64>,
+    /// Whether nothing in the log contradicts it.
+    pub agrees: bool,
+    /// What the log says instead.
+    pub log: Option<String>,
+}
+
+/// How many producers came and went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Churn {
+    /// Producer ids.
+    pub producers: u64,
+    /// Sessions, each counted once over its partitions.
+    pub sessions: u64,
+    /// Producer ids with at most 20 records, all within a minute.
+    pub short_lived: u64,
+}
+
+/// In which order producers are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By producer id.
+    #[default]
+    Id,
+    /// The one with the most records first.
+    Records,
+    /// The one that wrote first, first.
+    First,
+    /// The one that wrote last, first.
+    Last,
+    /// The one with the most missing sequences first.
+    Gaps,
+}
+
+/// Which producers are told, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Only these ids; all when there is none.
+    pub ids: BTreeSet<i64>,
+    /// The order.
+    pub order: Order,
+    /// `producer.id.expiration.ms`, as told or by default.
+    pub expiration_ms: i64,
+}
+
+impl Producers {
+    /// Puts together what the report and the snapshots say.
+    #[must_use]
+    pub fn of(report: &Report, snapshots: BTreeMap<i64, Vec<SnapshotState>>, wanted: &Wanted) -> Self {
+        let mut snapshots = snapshots;
+        let is_wanted = |id: i64| wanted.ids.is_empty() || wanted.ids.contains(&id);
+        let gaps = gaps_by_place(&report.findings);
+        let open = open_transactions(&report.findings);
+        let mut producers: Vec<Producer> = Vec::new();
+        for producer in report.producers.iter().filter(|producer| is_wanted(producer.producer_id)) {
+            let id = producer.producer_id;
+            let mut later: BTreeMap<(&str, i32), i64> = BTreeMap::new();
+            for session in &producer.sessions {
+                let last = later.entry((&session.topic, session.partition)).or_insert(session.first_offset);
+                *last = (*last).max(session.first_offset);
+            }
+            let sessions: Vec<ProducerSession> = producer
+                .sessions
+                .iter()
+                .map(|session| {
+                    let place = (session.topic.as_str(), session.partition, id);
+                    let within = session.first_offset..=session.last_offset;
+                    let own = gaps.get(&place).into_iter().flatten();
+                    let goes_on =
+                        later.get(&(session.topic.as_str(), session.partition)) > Some(&session.first_offset);
+                    let is_open =
+                        open.get(&place).is_some_and(|opens| opens.iter().any(|at| within.contains(at)));
+                    ProducerSession {
+                        gaps: own
+                            .filter(|gap| within.contains(&gap.at_offset))
+                            .map(|&gap| gap.clone())
+                            .collect(),
+                        ended_by: ended_by(session, goes_on, is_open, report.as_of_timestamp, wanted),
+                        session: session.clone(),
+                    }
+                })
+                .collect();
+            producers.push(Producer {
+                producer_id: id,
+                transactional_id: producer.transactional_id.clone(),
+                records: sessions.iter().map(|session| session.session.records).sum(),
+                partitions: later.len() as u64,
+                sessions,
+                snapshots: snapshots.remove(&id).unwrap_or_default(),
+            });
+        }
+        // Ids that only a snapshot remembers: their records are gone.
+        // Those of producers that were told have been taken out.
+        for (id, states) in snapshots.into_iter().filter(|(id, _)| is_wanted(*id)) {
+            producers.push(Producer { producer_id: id, snapshots: states, ..Producer::default() });
+        }
+        let churn = churn(&producers);
+        in_order(&mut producers, wanted.order);
+        let findings =
+            report.findings.iter().filter(|finding| is_about_producers(finding)).cloned().collect();
+        Self { producers, churn, findings }
+    }
+}
+
+type Places<'a, T> = BTreeMap<(&'a str, i32, i64), Vec<T>>;
+
+fn gaps_by_place(findings: &[Finding]) -> Places<'_, &Gap> {
+    let mut places: Places<'_, &Gap> = BTreeMap::new();
+    for gap in findings.iter().flat_map(|finding| &finding.gaps) {
+        places.entry((&gap.topic, gap.partition, gap.producer_id)).or_default().push(gap);
+    }
+    for gaps in places.values_mut() {
+        gaps.sort_by_key(|gap| gap.at_offset);
+    }
+    places
+}
+
+/// Last offsets of the data of open transactions.
+fn open_transactions(findings: &[Finding]) -> Places<'_, i64> {
+    let mut places: Places<'_, i64> = BTreeMap::new();
+    let open = findings.iter().filter(|finding| finding.code == Code::TransactionOpen);
+    for one in open.flat_map(|finding| &finding.transactions).filter(|one| one.outcome == Outcome::Open) {
+        let last = one.last_offset.unwrap_or(one.first_offset);
+        places.entry((&one.topic, one.partition, one.producer_id)).or_default().push(last);
+    }
+    places
+}
+
+fn ended_by(
+    session: &SessionReport,
+    goes_on: bool,
+    is_open: bool,
+    as_of: Option<i64>,
+    wanted: &Wanted,
+) -> EndedBy {
+    let silent = as_of
+        .zip(session.window.last_timestamp)
+        .is_some_and(|(now, last)| now.saturating_sub(last) >= wanted.expiration_ms);
+    match (is_open, goes_on, silent) {
+        (true, ..) => EndedBy::OpenTransaction,
+        (false, true, _) => EndedBy::NextSession,
+        (false, false, true) => EndedBy::Silence,
+        (false, false, false) => EndedBy::LogEnd,
+    }
+}
+
+fn churn(producers: &[Producer]) -> Churn {
+    let mut churn = Churn::default();
+    for producer in producers.iter().filter(|producer| !producer.sessions.is_empty()) {
+        churn.producers += 1;
+        let names: BTreeSet<&str> =
+            producer.sessions.iter().map(|session| session.session.session.as_str()).collect();
+        churn.sessions += names.len() as u64;
+        let length =
+            producer.last().zip(producer.first()).map_or(0, |(last, first)| last.saturating_sub(first));
+        churn.short_lived += u64::from(producer.records <= FEW_RECORDS && length <= SHORT_MS);
+    }
+    churn
+}
+
+impl Producer {
+    /// Its smallest time.
+    #[must_use]
+    pub fn first(&self) -> Option<i64> {
+        self.sessions.iter().filter_map(|session| session.session.window.first_timestamp).min()
+    }
+
+    /// Its largest time.
+    #[must_use]
+    pub fn last(&self) -> Option<i64> {
+        self.sessions.iter().filter_map(|session| session.session.window.last_timestamp).max()
+    }
+
+    /// How many of its sequences are missing.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        self.sessions.iter().flat_map(|session| &session.gaps).map(|gap| u64::from(gap.missing)).sum()
+    }
+}
+
+fn in_order(producers: &mut [Producer], order: Order) {
+    match order {
+        Order::Id => producers.sort_by_key(|producer| producer.producer_id),
+        Order::Records => producers.sort_by_key(|producer| (Reverse(producer.records), producer.producer_id)),
+        Order::First => {
+            producers.sort_by_key(|producer| (producer.first().unwrap_or(i64::MAX), producer.producer_id));
+        }
+        Order::Last => producers.sort_by_key(|producer| (Reverse(producer.last()), producer.producer_id)),
+        Order::Gaps => producers.sort_by_key(|producer| (Reverse(producer.missing()), producer.producer_id)),
+    }
+}
+
+fn is_about_producers(finding: &Finding) -> bool {
+    matches!(
+        finding.code,
+        Code::SequenceGap
+            | Code::SequenceGapExplained
+            | Code::SequenceAnomaly
+            | Code::ProducerIdCollision
+            | Code::SnapshotMismatch
+            | Code::TransactionOpen
+            | Code::TransactionAnomaly
+            | Code::ProducerChurn
+            | Code::IdempotenceIneffective
+    )
+}

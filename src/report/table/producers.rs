@@ -1,0 +1,191 @@
+//! `producers` for a terminal: a summary, one row for each session in each partition, what is missing,
+//! and the findings about producers.
+
+use super::{coverage, finding, named};
+use crate::finding::{Gap, Severity};
+use crate::report::answer::Answer;
+use crate::report::escape::width;
+use crate::report::layout::{Page, Width};
+use crate::report::producers::{Producer, ProducerSession, Producers};
+use crate::report::wording::{counted, number, span};
+use comfy_table::{ContentArrangement, Table, presets};
+use std::io::{self, Write};
+
+/// Gaps of a session that are shown.
+const GAPS: usize = 3;
+/// Findings that are shown.
+const FINDINGS: usize = 10;
+
+/// Writes the answer, with at most `rows` sessions.
+pub fn write(
+    answer: &Answer<Producers>,
+    complete: coverage::Reading,
+    rows: usize,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page::new(width);
+    let body = &answer.body;
+    page.paragraph(0, &headline(body));
+    page.blank();
+    sessions(&mut page, body, rows);
+    let mut findings: Vec<_> =
+        body.findings.iter().filter(|finding| finding.severity > Severity::Info).collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    for found in findings.iter().take(FINDINGS) {
+        page.blank();
+        finding::show(&mut page, found);
+    }
+    if findings.len() > FINDINGS {
+        page.blank();
+        let more = counted((findings.len() - FINDINGS) as u64, "finding");
+        page.paragraph(0, &format!("… and {more} more in the JSON"));
+    }
+    page.blank();
+    coverage::write(&mut page, &answer.coverage, complete);
+    page.write(out)
+}
+
+fn headline(body: &Producers) -> String {
+    let churn = &body.churn;
+    let mut said =
+        format!("{} in {}", counted(churn.producers, "producer id"), counted(churn.sessions, "session"));
+    if churn.short_lived > 0 {
+        said =
+            format!("{said}; {} of them wrote at most 20 records within a minute", number(churn.short_lived));
+    }
+    let remembered = body.producers.iter().filter(|producer| producer.sessions.is_empty()).count() as u64;
+    if remembered > 0 {
+        let verb = if remembered == 1 { "is" } else { "are" };
+        said = format!("{said}; {} {verb} only in snapshots", counted(remembered, "more id"));
+    }
+    format!("{said}.")
+}
+
+fn sessions(page: &mut Page, body: &Producers, most: usize) {
+    let all: Vec<(&Producer, &ProducerSession)> = body
+        .producers
+        .iter()
+        .flat_map(|producer| producer.sessions.iter().map(move |session| (producer, session)))
+        .collect();
+    if all.is_empty() {
+        return;
+    }
+    let shown: Vec<_> = all.iter().take(most).copied().collect();
+    let rows: Vec<[String; 8]> = shown.iter().map(|(producer, session)| row(producer, session)).collect();
+    let lines = as_table(&rows);
+    let columns = page.width().columns();
+    if lines.iter().all(|line| width(line) <= columns) {
+        page.lines(0, lines.iter().map(String::as_str));
+    } else {
+        for row in &rows {
+            page.item(0, &as_line(row));
+        }
+    }
+    if all.len() > most {
+        let more = counted((all.len() - most) as u64, "session");
+        page.paragraph(0, &format!("… and {more} more: --rows 0 shows all, --format json has them"));
+    }
+    let with_gaps: Vec<_> = shown.iter().filter(|(_, session)| !session.gaps.is_empty()).collect();
+    if !with_gaps.is_empty() {
+        page.blank();
+    }
+    for (_, session) in with_gaps {
+        for gap in session.gaps.iter().take(GAPS) {
+            page.item(0, &gap_line(session, gap));
+        }
+        if session.gaps.len() > GAPS {
+            let more = counted((session.gaps.len() - GAPS) as u64, "gap");
+            page.item(2, &format!("… and {more} more of {}", named(&session.session.session)));
+        }
+    }
+    let disagreeing =
+        shown.iter().flat_map(|(producer, _)| &producer.snapshots).filter(|state| !state.agrees).count();
+    if disagreeing > 0 {
+        page.paragraph(
+            0,
+            &format!("{} with the log.", counted(disagreeing as u64, "snapshot entry disagreeing")),
+        );
+    }
+}
+
+fn gap_line(session: &ProducerSession, gap: &Gap) -> String {
+    format!(
+        "{} in {}-{}: {} before sequence {} at offset {} ({})",
+        named(&session.session.session),
+        named(&gap.topic),
+        gap.partition,
+        if gap.missing == 1 {
+            format!("sequence {} is missing", gap.expected)
+        } else {
+            format!("{} sequences from {} on are missing", number(u64::from(gap.missing)), gap.expected)
+        },
+        gap.found,
+        gap.at_offset,
+        reason(gap),
+    )
+}
+
+fn reason(gap: &Gap) -> String {
+    serde_json::to_value(gap.reason)
+        .ok()
+        .and_then(|name| name.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
+fn row(producer: &Producer, told: &ProducerSession) -> [String; 8] {
+    let session = &told.session;
+    let id = producer.transactional_id.as_ref().map(|id| format!(" ({})", named(&id.value)));
+    let (first, last) = (session.epochs.first(), session.epochs.last());
+    let range = |first: Option<i64>, last: Option<i64>| match (first, last) {
+        (Some(first), Some(last)) if first == last => first.to_string(),
+        (Some(first), Some(last)) => format!("{first}–{last}"),
+        _ => String::new(),
+    };
+    let epoch =
+        |at: Option<&crate::report::model::EpochReport>| at.and_then(|at| at.producer_epoch).map(i64::from);
+    // Each epoch counts from 0: a range over several says nothing.
+    let sequences = if session.epochs.len() == 1 {
+        range(
+            first.and_then(|epoch| epoch.first_sequence).map(i64::from),
+            last.and_then(|epoch| epoch.last_sequence).map(i64::from),
+        )
+    } else {
+        String::new()
+    };
+    [
+        format!("{}{}", named(&session.session), id.unwrap_or_default()),
+        format!("{}-{}", named(&session.topic), session.partition),
+        format!("{}–{}", session.first_offset, session.last_offset),
+        range(epoch(first), epoch(last)),
+        sequences,
+        number(session.records),
+        told.ended_by.name().to_owned(),
+        span(session.window.first_timestamp, session.window.last_timestamp),
+    ]
+}
+
+const HEADER: [&str; 8] =
+    ["session", "partition", "offsets", "epochs", "sequences", "records", "ended by", "from – to (UTC)"];
+
+fn as_table(rows: &[[String; 8]]) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(HEADER);
+    table.add_rows(rows);
+    table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned()).collect()
+}
+
+fn as_line(row: &[String; 8]) -> String {
+    let [session, partition, rest @ ..] = row;
+    let parts: Vec<String> = rest
+        .iter()
+        .zip(HEADER.iter().skip(2))
+        .filter(|(value, _)| !value.is_empty())
+        .map(|(value, name)| match *name {
+            "from – to (UTC)" => format!("{value} UTC"),
+            name => format!("{name} {value}"),
+        })
+        .collect();
+    format!("{session} in {partition}: {}", parts.join(", "))
+}
