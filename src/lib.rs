@@ -19,6 +19,7 @@
 //! | [`keys`] | which bytes of a record identify the event, and which are its content |
 //! | [`plan`] | what identifies the events of each topic, decided on a sample |
 //! | [`candidates`] | keyed digests of all records, grouped within a bound on memory |
+//! | [`expected`] | lists of keys that an application believes it sent |
 //! | [`relations`] | each surplus copy and the earlier copy that it repeats |
 //! | [`compare`] | two logs side by side: where they differ, and what explains it |
 //! | [`judgement`] | what facts and relations mean: findings |
@@ -36,6 +37,7 @@ pub mod cli;
 pub mod compare;
 pub mod dump;
 pub mod error;
+pub mod expected;
 pub mod facts;
 pub mod finding;
 pub mod format;

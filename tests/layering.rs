@@ -18,6 +18,8 @@ const LAYERS: &[&[&str]] = &[
     &["facts"],
     &["keys"],
     &["plan"],
+    // Lists of keys that a user brings.
+    &["expected"],
     &["candidates"],
     &["relations"],
     // Reads files, and what it says is plain values that the judgement takes.

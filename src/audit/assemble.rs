@@ -226,6 +226,11 @@ fn evidence(parts: &Parts<'_>) -> Vec<Evidence> {
         .collect()
 }
 
+/// How much was read, and whether all was, where nothing but the coverage is wanted.
+pub(super) fn coverage_alone(parts: &Parts<'_>) -> (Coverage, bool) {
+    (coverage(parts), coverage_is_complete(parts))
+}
+
 fn coverage(parts: &Parts<'_>) -> Coverage {
     let mut coverage =
         Coverage { partitions: count(parts.inventory.partitions.len()), ..Coverage::default() };

@@ -1,7 +1,7 @@
 //! Compares each replica with the one that leads its partition.
 
 use super::pass::{PartitionOutcome, Subject};
-use crate::compare::{self, Log, LogSegment};
+use crate::compare::{self, Comparison, Log, LogSegment};
 use crate::format::Limits;
 use crate::input::{Inventory, PartitionDir, ReadMode, ReplicaBasis};
 use crate::judgement::replicas::{Kinship, Replica, ReplicaPair};
@@ -25,19 +25,31 @@ pub(super) fn replicas<'a>(
     pairs
         .par_iter()
         .filter_map(|&(leader, at)| {
-            let dir = |at: usize| inventory.partitions.get(at);
-            let (leading, other) = (dir(leader)?, dir(at)?);
             let log = |at: usize| Some(log(subjects.get(at)?, outcomes.get(at)?, limits));
-            Some(ReplicaPair {
-                topic: &leading.topic,
-                partition: leading.partition,
-                leading: replica(leading, subjects.get(leader)?),
-                other: replica(other, subjects.get(at)?),
-                kinship: kinship(inventory, leading, other),
-                comparison: compare::compare(&log(leader)?, &log(at)?, mode),
-            })
+            let comparison = compare::compare(&log(leader)?, &log(at)?, mode);
+            pair(inventory, subjects, leader, at, comparison)
         })
         .collect()
+}
+
+/// A comparison with what is known of the two replicas.
+pub(super) fn pair<'a>(
+    inventory: &'a Inventory,
+    subjects: &'a [Subject<'_>],
+    leader: usize,
+    at: usize,
+    comparison: Comparison,
+) -> Option<ReplicaPair<'a>> {
+    let dir = |at: usize| inventory.partitions.get(at);
+    let (leading, other) = (dir(leader)?, dir(at)?);
+    Some(ReplicaPair {
+        topic: &leading.topic,
+        partition: leading.partition,
+        leading: replica(leading, subjects.get(leader)?),
+        other: replica(other, subjects.get(at)?),
+        kinship: kinship(inventory, leading, other),
+        comparison,
+    })
 }
 
 /// The log of a directory as it was read.

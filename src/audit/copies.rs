@@ -289,6 +289,27 @@ fn shown_key(spec: &KeySpec, record: &Record<'_>) -> BusinessKey {
     BusinessKey::Parts { parts: parts.collect() }
 }
 
+/// A key that is given as texts, in the form that the report may show.
+pub(super) fn shown_parts(spec: &KeySpec, given: &[Option<Vec<u8>>]) -> BusinessKey {
+    if let [Some(bytes)] = given {
+        return match printable(bytes) {
+            Some(text) => BusinessKey::Text { text },
+            None => BusinessKey::Base64 { base64: BASE64_STANDARD.encode(bytes) },
+        };
+    }
+    let parts = spec.parts().iter().zip(given).map(|(key, bytes)| {
+        let mut shown =
+            ReportedPart { key: key.to_string(), text: None, base64: None, null: None, keyed_hash: None };
+        match bytes.as_deref().map(|bytes| (bytes, printable(bytes))) {
+            Some((_, Some(text))) => shown.text = Some(text),
+            Some((bytes, None)) => shown.base64 = Some(BASE64_STANDARD.encode(bytes)),
+            None => shown.null = Some(true),
+        }
+        shown
+    });
+    BusinessKey::Parts { parts: parts.collect() }
+}
+
 fn printable(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     (!text.chars().any(char::is_control)).then(|| text.to_owned())

@@ -1,5 +1,6 @@
 //! From digests to what consumers count, and to the records that need a second look.
 
+use super::reconcile::OF_THE_LIST;
 use crate::candidates::spill::{Element, RunReader, Sorter};
 use crate::candidates::{Fingerprint, Row, RowStore};
 use crate::error::AuditError;
@@ -22,7 +23,7 @@ pub(super) struct PartitionView<'f> {
 
 impl PartitionView<'_> {
     /// Whether read_committed consumers get the record at `offset`.
-    fn is_committed(&self, offset: Offset) -> bool {
+    pub(super) fn is_committed(&self, offset: Offset) -> bool {
         offset < self.facts.last_stable_offset && self.facts.withheld_at(offset).is_none()
     }
 }
@@ -96,7 +97,8 @@ pub(super) enum Wants {
 }
 
 /// Counts keys by topic, and finds the records whose identity and content may be there twice: into
-/// `wanted`, some more than once.
+/// `wanted`, some more than once. Each row is handed to `each` in its order, those of a list of keys
+/// among them.
 ///
 /// # Errors
 /// [`AuditError`] when what does not fit into memory cannot be written or read.
@@ -106,6 +108,7 @@ pub(super) fn group(
     topics: usize,
     wants: Wants,
     wanted: &mut Sorter<Wanted>,
+    mut each: impl FnMut(&Row) -> Result<(), AuditError>,
 ) -> Result<Vec<KeyCounts>, AuditError> {
     let mut grouping = Grouping {
         partitions,
@@ -119,7 +122,10 @@ pub(super) fn group(
         content: Vec::new(),
         elsewhere: Vec::new(),
     };
-    rows.for_each(|row| grouping.add(row))?;
+    rows.for_each(|row| {
+        each(row)?;
+        if row.partition == OF_THE_LIST { Ok(()) } else { grouping.add(row) }
+    })?;
     grouping.flush()?;
     grouping.end_content()?;
     grouping.end_identity();

@@ -19,11 +19,13 @@ mod lanes;
 mod memory;
 mod pass;
 mod progress;
+mod reconcile;
 mod remembered;
 mod replicas;
 mod restored;
 mod routing;
 mod samples;
+mod side_by_side;
 mod snapshots;
 mod sought;
 mod strays;
@@ -50,6 +52,7 @@ use crate::report;
 use crate::report::answer::Answer;
 use crate::report::model::{Invocation, Note, Report};
 use crate::report::producers::SnapshotState;
+use crate::report::reconcile::Reconciled;
 use crate::report::table::Reading;
 use crate::report::trace::Trace;
 use crate::units::ProducerId;
@@ -59,7 +62,9 @@ use internal_topics::InternalTopics;
 use lanes::RecordLane;
 pub use memory::Memory;
 use pass::{PartitionOutcome, Subject, SubjectSegment};
+pub use reconcile::Reconciler;
 use routing::Route;
+pub use side_by_side::{PairNames, SideBySide, TopicPair, side_by_side};
 pub use sought::Sought;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -194,7 +199,7 @@ impl Audit {
 /// be read on the way is in the coverage of the report.
 pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
     let threads = options.threads.clamp(1, options.memory.most_threads());
-    pool(threads)?.install(|| run_in_pool(options, threads, None))
+    pool(threads)?.install(|| run_in_pool(options, threads, None, None))
 }
 
 /// Audits what bears on one key: the batch lane of everything, and of the records those that have the
@@ -205,7 +210,7 @@ pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
 pub fn trace(options: &AuditOptions, request: &Request<'_>) -> Result<(Answer<Trace>, Reading), AuditError> {
     let threads = options.threads.clamp(1, options.memory.most_threads());
     let options = AuditOptions { examples: Examples::All, ..options.clone() };
-    let audit = pool(threads)?.install(|| run_in_pool(&options, threads, Some(request)))?;
+    let audit = pool(threads)?.install(|| run_in_pool(&options, threads, Some(request), None))?;
     let report = audit.report;
     let complete = report::verdict::of(&report, None).complete;
     let reading = if complete { Reading::Whole } else { Reading::Partial };
@@ -224,6 +229,20 @@ pub struct Request<'a> {
     pub values: Values,
 }
 
+/// Audits what `options` names, and holds a list of keys against it.
+///
+/// # Errors
+/// As [`run`], and when the list cannot be read.
+pub fn reconcile(
+    options: &AuditOptions,
+    mut reconciler: Reconciler<'_>,
+) -> Result<(Report, Reconciled), AuditError> {
+    // The list is read and its missing keys are written on one thread; the rows are sorted by all.
+    let threads = options.threads.clamp(1, options.memory.most_threads());
+    let audit = run_in_pool(options, threads, None, Some(&mut reconciler))?;
+    Ok((audit.report, reconciler.finish().unwrap_or_default()))
+}
+
 fn pool(threads: usize) -> Result<rayon::ThreadPool, AuditError> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -235,6 +254,7 @@ fn run_in_pool(
     options: &AuditOptions,
     threads: usize,
     request: Option<&Request<'_>>,
+    mut reconciler: Option<&mut Reconciler<'_>>,
 ) -> Result<Audit, AuditError> {
     let mut inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
     let side_files_alone =
@@ -287,6 +307,9 @@ fn run_in_pool(
     let (space, shares) =
         (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares(options.limits));
     let mut rows = RowStore::new(shares.rows, space.clone());
+    if let Some(reconciler) = &mut reconciler {
+        reconciler.begin(digest_key, &mut rows, shares.wanted, &space)?;
+    }
     let outcomes = pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows)?;
 
     let contexts: Vec<&PartitionContext> = subjects.iter().map(|subject| &subject.context).collect();
@@ -307,7 +330,9 @@ fn run_in_pool(
         .collect();
     let mut wanted = Sorter::<Wanted>::new(shares.wanted, space.clone());
     let wants = if request.is_some() { Wants::All } else { Wants::Repeats };
-    let key_counts = groups::group(rows, &views, topics.all.len(), wants, &mut wanted)?;
+    let key_counts = groups::group(rows, &views, topics.all.len(), wants, &mut wanted, |row| {
+        reconciler.as_mut().map_or(Ok(()), |reconciler| reconciler.row(row, &views))
+    })?;
     let look = copies::SecondLook {
         subjects: &subjects,
         outcomes: &outcomes,
@@ -419,6 +444,23 @@ fn run_in_pool(
         story.tell(request, &found, &mut verifier)
     });
     let report = assemble::report(&parts, findings, events);
+    if let Some(reconciler) = reconciler {
+        reconciler.end(&reconcile::Known {
+            look: &look,
+            relations: &relations,
+            inventory: &inventory,
+            outcomes: &outcomes,
+            contexts: &contexts,
+            led: &led,
+            partition_count: &counts,
+            complete: report.verdict.complete,
+            findings: &report.findings,
+            topic_ids: &topic_ids,
+            digest_key,
+            results: &|| Sorter::new(shares.wanted, space.clone()),
+            wanted: &|| Sorter::new(shares.wanted, space.clone()),
+        })?;
+    }
     let commit_notes = internal_topics::commit_notes(&inventory, &leaders, &outcomes, &internal);
     let choice = options.surplus.clone();
     let remembered = match options.snapshots {

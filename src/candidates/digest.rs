@@ -51,6 +51,12 @@ impl DigestKey {
         (keyed, digest)
     }
 
+    /// The digest of a business key that is given as texts, under one reading of them.
+    #[must_use]
+    pub fn given(&self, spec: &KeySpec, given: &[Option<Vec<u8>>], reading: u32) -> Fingerprint {
+        self.of(KEY, |write| keys::identify_given(spec, given, reading, write))
+    }
+
     /// The digest of a record's identity.
     pub fn identity(
         &self,

@@ -3,6 +3,7 @@
 //! Data goes to the writer that is handed in (standard output), talk goes to standard error, and
 //! the exit status is what [`Command::run`] gives back.
 
+mod compare;
 mod dump;
 mod evidence;
 mod explain;
@@ -13,6 +14,7 @@ mod offsets;
 mod output;
 mod producers;
 mod range;
+mod reconcile;
 mod saved;
 mod scan;
 mod schema;
@@ -43,6 +45,10 @@ pub struct Arguments {
 pub enum Command {
     /// Tell which events are stored more than once, who wrote each copy, and why
     Scan(Box<scan::ScanArguments>),
+    /// Hold a list of keys that were sent against what is stored: missing, once, more than once
+    Reconcile(Box<reconcile::ReconcileArguments>),
+    /// Hold copies of logs side by side: replicas, a mirror and its source, before and after
+    Compare(Box<compare::CompareArguments>),
     /// Tell what consumer groups committed, where their positions went back, and which copies they have
     /// behind them
     Offsets(Box<offsets::OffsetsArguments>),
@@ -72,6 +78,8 @@ impl Command {
     pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
         match self {
             Self::Scan(arguments) => scan::run(arguments, out),
+            Self::Reconcile(arguments) => reconcile::run(arguments, out),
+            Self::Compare(arguments) => compare::run(arguments, out),
             Self::Offsets(arguments) => offsets::run(arguments, out),
             Self::Trace(arguments) => trace::run(arguments, out),
             Self::Render(arguments) => saved::render(arguments, out),

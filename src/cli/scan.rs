@@ -60,6 +60,9 @@ pub struct ScanArguments {
     /// End with status 0 whatever was found or could not be read; 2 is left for what cannot run
     #[arg(long)]
     exit_zero: bool,
+    /// Show what happened in the order of time below the findings; JSON has it as `events` always
+    #[arg(long)]
+    timeline: bool,
     /// Look at batch headers alone: producers, sequences, gaps, protection, transactions
     #[arg(long)]
     headers_only: bool,
@@ -113,7 +116,14 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
         sink.write(path, output.existing(), |out| forms::list(&surplus, out))?;
     }
     let report = &audit.report;
-    output.write_each(&sink, out, |form, width, out| forms::write(form, report, &surplus, width, out))?;
+    output.write_each(&sink, out, |form, width, out| {
+        forms::write(form, report, &surplus, width, out)?;
+        if !arguments.timeline || form != ReportFormat::Table {
+            return Ok(());
+        }
+        writeln!(out)?;
+        report::table::write_timeline(&report.events, report.events_omitted, width, out)
+    })?;
     let counting = match (&baseline, least) {
         (Some(before), Some(least)) => {
             let difference = diff::compare(before, report);

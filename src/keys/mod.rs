@@ -10,7 +10,7 @@ mod partitioner;
 mod spec;
 
 pub use content::{Content, Mask, SieveMask, masked_content};
-pub use json::{JsonPointer, scalars};
+pub use json::{JsonPointer, Member as JsonMember, member as json_member, scalars};
 pub use partitioner::{KeyHashes, Partitioner};
 pub use spec::{KeyPart, KeySpec, KeySpecError, Part};
 
@@ -45,6 +45,24 @@ pub enum Keyed {
     Without,
     /// The bytes in which the field should be cannot be decoded.
     Undecoded,
+}
+
+/// Hands the bytes of a key that is at hand as texts to `each`, as [`identify`] would if a record had
+/// them. A text alone does not tell whether a member of a document is a text or a number: `reading`,
+/// of [`KeySpec::readings`], says for each such part which of them is meant.
+pub fn identify_given(spec: &KeySpec, given: &[Option<Vec<u8>>], reading: u32, mut each: impl FnMut(&[u8])) {
+    let mut member = 0;
+    for (key, bytes) in spec.parts().iter().zip(given) {
+        let Some(bytes) = bytes else {
+            each(&[0]);
+            member += u32::from(key.is_member());
+            continue;
+        };
+        each(&[key.kind(reading >> member & 1)]);
+        each(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+        each(bytes);
+        member += u32::from(key.is_member());
+    }
 }
 
 /// Hands the bytes that identify `record` to `each`, part by part, with what separates the parts.

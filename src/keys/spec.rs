@@ -72,6 +72,23 @@ impl KeySpec {
         Self { parts: vec![KeyPart::RecordKey] }
     }
 
+    /// Record key and value together.
+    #[must_use]
+    pub fn content() -> Self {
+        Self { parts: vec![KeyPart::RecordKey, KeyPart::Value] }
+    }
+
+    /// More readings than these are not tried.
+    pub const MOST_READINGS: u32 = 16;
+
+    /// In how many ways a key that is given as texts can be read: members of documents are texts or
+    /// anything else.
+    #[must_use]
+    pub fn readings(&self) -> u32 {
+        let members = self.parts.iter().filter(|part| part.is_member()).count();
+        u32::try_from(members).ok().and_then(|members| 1_u32.checked_shl(members)).unwrap_or(u32::MAX)
+    }
+
     /// The keys in their order; at least one.
     #[must_use]
     pub fn parts(&self) -> &[KeyPart] {
@@ -146,7 +163,26 @@ impl fmt::Display for KeyPart {
     }
 }
 
+/// What kind of bytes a part is.
+const BYTES: u8 = b'b';
+const TEXT: u8 = b's';
+const OTHER: u8 = b'j';
+
 impl KeyPart {
+    /// Whether it is a member of a JSON document.
+    pub(super) const fn is_member(&self) -> bool {
+        matches!(self, Self::Json(_) | Self::KeyJson(_))
+    }
+
+    /// The kind of a part that is given as text, by a bit that says how it is read.
+    pub(super) const fn kind(&self, reading: u32) -> u8 {
+        match (self.is_member(), reading) {
+            (false, _) => BYTES,
+            (true, 0) => TEXT,
+            (true, _) => OTHER,
+        }
+    }
+
     /// Takes the key from a record.
     pub fn extract<'a>(&self, record: &Record<'a>) -> Part<'a> {
         match self {
@@ -163,7 +199,7 @@ impl KeyPart {
 }
 
 fn whole(bytes: Option<&[u8]>) -> Part<'_> {
-    bytes.map_or(Part::Absent, |bytes| Part::Bytes { kind: b'b', bytes: Cow::Borrowed(bytes) })
+    bytes.map_or(Part::Absent, |bytes| Part::Bytes { kind: BYTES, bytes: Cow::Borrowed(bytes) })
 }
 
 fn member<'a>(document: Option<&'a [u8]>, pointer: &JsonPointer) -> Part<'a> {
@@ -175,10 +211,10 @@ fn member<'a>(document: Option<&'a [u8]>, pointer: &JsonPointer) -> Part<'a> {
                 Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
                 Cow::Owned(text) => Cow::Owned(text.into_bytes()),
             };
-            Part::Bytes { kind: b's', bytes }
+            Part::Bytes { kind: TEXT, bytes }
         }
         Ok(Some(json::Member::Other(raw))) => {
-            Part::Bytes { kind: b'j', bytes: Cow::Borrowed(raw.as_bytes()) }
+            Part::Bytes { kind: OTHER, bytes: Cow::Borrowed(raw.as_bytes()) }
         }
         Err(_) => Part::Undecodable,
     }

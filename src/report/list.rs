@@ -81,7 +81,7 @@ impl<W: Write> List<W> {
 
     /// Writes one copy.
     pub fn row(&mut self, row: &ListRow<'_>) -> io::Result<()> {
-        let (form, key) = row.business_key.map_or(("", Cow::Borrowed("")), cell);
+        let (form, key) = row.business_key.map_or(("", Cow::Borrowed("")), key_cell);
         let repeats = row.repeats;
         let cells = [
             escape::csv(row.topic).into_owned(),
@@ -113,7 +113,7 @@ impl<W: Write> List<W> {
 }
 
 /// The form of a key, and its cell.
-fn cell(key: &BusinessKey) -> (&'static str, Cow<'_, str>) {
+pub(super) fn key_cell(key: &BusinessKey) -> (&'static str, Cow<'_, str>) {
     match key {
         BusinessKey::Text { text } => ("text", escape::csv(text)),
         BusinessKey::Base64 { base64 } => ("base64", escape::csv(base64)),

@@ -4,6 +4,7 @@
 //! text. Nothing is decided here; what is printed was true before it came.
 
 pub mod answer;
+pub mod compare;
 pub mod diff;
 pub mod escape;
 pub mod explain;
@@ -12,10 +13,12 @@ pub mod json;
 pub mod layout;
 pub mod list;
 pub mod markdown;
+pub mod missing_list;
 pub mod model;
 pub mod ndjson;
 pub mod offsets;
 pub mod producers;
+pub mod reconcile;
 pub mod saved;
 pub mod schema;
 pub mod show;

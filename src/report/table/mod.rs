@@ -6,19 +6,25 @@
 //! from 40 columns on; narrower terminals break the lines themselves. Times are UTC.
 
 mod backdrop;
+mod compare;
 mod copies;
 mod coverage;
 mod finding;
 mod offsets;
 mod producers;
+mod reconcile;
 mod singles;
+mod timeline;
 
+pub use compare::{Events, write as write_compared};
 pub(super) use copies::writer;
 pub use coverage::Reading;
 pub(super) use coverage::write as write_coverage;
 pub(super) use finding::{head, show_whole};
 pub use offsets::write as write_offsets;
 pub use producers::write as write_producers;
+pub use reconcile::write as write_reconciled;
+pub use timeline::write as write_timeline;
 
 use super::escape::Terminal;
 use super::layout::{Page, Width};

@@ -1,0 +1,186 @@
+//! From rows in the order of their identities to one result for each key of the list.
+
+use super::super::groups::PartitionView;
+use super::OF_THE_LIST;
+use super::lookup::At;
+use crate::candidates::spill::{Element, RunReader, Sorted, Sorter};
+use crate::candidates::{Fingerprint, Row};
+use crate::error::AuditError;
+use crate::units::Offset;
+use std::collections::BTreeSet;
+use std::io;
+
+/// Places of one key that are kept: an acknowledged offset may be that of a later copy.
+const PLACES: usize = 8;
+
+/// What became of one key of the list, under one reading of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::audit) struct Found {
+    /// The first entry with the key.
+    pub(super) number: u64,
+    pub(super) identity: Fingerprint,
+    /// Further entries with it.
+    pub(super) repeated: u64,
+    pub(super) uncommitted: u64,
+    pub(super) committed: u64,
+    /// The first places in order.
+    pub(super) places: Vec<At>,
+}
+
+impl Found {
+    /// Adds another reading of the same entry: the text of a number, and the number.
+    pub(super) fn join(&mut self, other: Self) {
+        self.uncommitted = self.uncommitted.saturating_add(other.uncommitted);
+        self.committed = self.committed.saturating_add(other.committed);
+        self.places.extend(other.places);
+        self.places.sort_unstable();
+        self.places.truncate(PLACES);
+    }
+}
+
+impl Element for Found {
+    fn memory(&self) -> usize {
+        size_of::<Self>() + self.places.capacity() * size_of::<At>()
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.number.to_le_bytes());
+        out.extend_from_slice(&self.identity.0.to_le_bytes());
+        for number in [self.repeated, self.uncommitted, self.committed] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.push(u8::try_from(self.places.len()).unwrap_or(0));
+        for (partition, offset) in &self.places {
+            out.extend_from_slice(&partition.to_le_bytes());
+            out.extend_from_slice(&offset.0.to_le_bytes());
+        }
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let number = u64::from_le_bytes(from.array()?);
+        let identity = Fingerprint(u128::from_le_bytes(from.array()?));
+        let mut numbers = [0; 3];
+        for number in &mut numbers {
+            *number = u64::from_le_bytes(from.array()?);
+        }
+        let [count] = from.array::<1>()?;
+        let mut places = Vec::with_capacity(usize::from(count));
+        for _ in 0..count {
+            let partition = u32::from_le_bytes(from.array()?);
+            places.push((partition, Offset(i64::from_le_bytes(from.array()?))));
+        }
+        let [repeated, uncommitted, committed] = numbers;
+        Ok(Self { number, identity, repeated, uncommitted, committed, places })
+    }
+}
+
+/// Takes rows, and keeps no more of them than what one identity needs.
+pub(super) struct Join {
+    results: Sorter<Found>,
+    listed: usize,
+    current: Option<Current>,
+    /// Keys that are stored and not in the list, and their records.
+    pub(super) unexpected: (u64, u64),
+    /// The first places of such keys, as many as are listed.
+    pub(super) unexpected_places: BTreeSet<At>,
+}
+
+struct Current {
+    identity: Fingerprint,
+    first: Option<u64>,
+    entries: u64,
+    uncommitted: u64,
+    committed: u64,
+    places: BTreeSet<At>,
+}
+
+impl Join {
+    pub(super) fn new(results: Sorter<Found>, listed: usize) -> Self {
+        Self { results, listed, current: None, unexpected: (0, 0), unexpected_places: BTreeSet::new() }
+    }
+
+    pub(super) fn row(&mut self, row: &Row, partitions: &[PartitionView<'_>]) -> Result<(), AuditError> {
+        if self.current.as_ref().is_none_or(|current| current.identity != row.identity) {
+            self.flush()?;
+            self.current = Some(Current {
+                identity: row.identity,
+                first: None,
+                entries: 0,
+                uncommitted: 0,
+                committed: 0,
+                places: BTreeSet::new(),
+            });
+        }
+        let Some(current) = &mut self.current else { return Ok(()) };
+        if row.partition == OF_THE_LIST {
+            let number = u64::try_from(row.offset.0).unwrap_or(u64::MAX);
+            current.first = Some(current.first.map_or(number, |first| first.min(number)));
+            current.entries += 1;
+            return Ok(());
+        }
+        let view = usize::try_from(row.partition).ok().and_then(|at| partitions.get(at));
+        let Some(view) = view.filter(|view| view.judged) else { return Ok(()) };
+        current.uncommitted += 1;
+        current.committed += u64::from(view.is_committed(row.offset));
+        current.places.insert((row.partition, row.offset));
+        if current.places.len() > PLACES {
+            current.places.pop_last();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), AuditError> {
+        let Some(current) = self.current.take() else { return Ok(()) };
+        if let Some(number) = current.first {
+            return self.results.push(Found {
+                number,
+                identity: current.identity,
+                repeated: current.entries - 1,
+                uncommitted: current.uncommitted,
+                committed: current.committed,
+                places: current.places.into_iter().collect(),
+            });
+        }
+        if let Some(first) = current.places.first() {
+            self.unexpected.0 += 1;
+            self.unexpected.1 += current.uncommitted;
+            self.unexpected_places.insert(*first);
+            if self.unexpected_places.len() > self.listed {
+                self.unexpected_places.pop_last();
+            }
+        }
+        Ok(())
+    }
+
+    /// The results in the order of the list.
+    pub(super) fn finish(&mut self, empty: Sorter<Found>) -> Result<InOrder, AuditError> {
+        self.flush()?;
+        let results = std::mem::replace(&mut self.results, empty);
+        let mut results = results.finish()?;
+        let next = results.take_next()?;
+        Ok(InOrder { results, next })
+    }
+}
+
+/// The results in the order of the list, one for each key.
+pub(super) struct InOrder {
+    results: Sorted<Found>,
+    next: Option<Found>,
+}
+
+impl InOrder {
+    /// The result of the entry with this number; `None` where its key stands further up.
+    pub(super) fn of(&mut self, number: u64) -> Result<Option<Found>, AuditError> {
+        if self.next.as_ref().is_none_or(|next| next.number != number) {
+            return Ok(None);
+        }
+        let Some(mut found) = self.next.take() else { return Ok(None) };
+        loop {
+            self.next = self.results.take_next()?;
+            match self.next.take_if(|next| next.number == number) {
+                Some(other) => found.join(other),
+                None => return Ok(Some(found)),
+            }
+        }
+    }
+}

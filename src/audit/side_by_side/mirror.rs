@@ -1,0 +1,219 @@
+//! Matches the records of a mirror with those of its source.
+//!
+//! Equal records of both sides are matched in the order of their offsets: the first with the first,
+//! and so on. What is left over of the source is missing; what is left over of the mirror is repeated
+//! where the source has the record at all, else extra. Rows come in the order of their digests, so
+//! one record at a time is held; what comes out is sorted by offset again and told as stretches.
+
+use super::super::pass::PartitionOutcome;
+use super::pairs::{DirPair, MatchedBy};
+use crate::candidates::spill::{Element, RunReader, Sorter};
+use crate::candidates::{Fingerprint, Row, RowStore};
+use crate::error::AuditError;
+use crate::report::compare::{Mapped, Mirror, Range};
+use crate::units::Offset;
+use std::collections::BTreeMap;
+use std::io;
+
+/// What became of a mirror, with its stretches.
+#[derive(Debug, Default)]
+pub(super) struct Matched {
+    pub(super) mirror: Mirror,
+    pub(super) only_a: Vec<Range>,
+    pub(super) only_b: Vec<Range>,
+    pub(super) omitted: u64,
+    /// Where the last stretch ends that is not listed, of each side.
+    omitted_end: [Option<i64>; 2],
+    /// The distance of the last run that is not listed.
+    omitted_distance: Option<i64>,
+}
+
+/// What became of one record: in order of pair, fate and place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fate {
+    pair: u32,
+    kind: Kind,
+    at: Offset,
+    /// Its counterpart.
+    to: Offset,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Matched,
+    Missing,
+    Extra,
+    Repeated,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Matched, Self::Missing, Self::Extra, Self::Repeated];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Matched => "matched",
+            Self::Missing => "missing",
+            Self::Extra => "extra",
+            Self::Repeated => "repeated",
+        }
+    }
+}
+
+impl Element for Fate {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.pair.to_le_bytes());
+        out.push(Self::number(self.kind));
+        out.extend_from_slice(&self.at.0.to_le_bytes());
+        out.extend_from_slice(&self.to.0.to_le_bytes());
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let pair = u32::from_le_bytes(from.array()?);
+        let [kind] = from.array::<1>()?;
+        let kind = Kind::ALL.get(usize::from(kind)).copied().ok_or(io::ErrorKind::InvalidData)?;
+        let at = Offset(i64::from_le_bytes(from.array()?));
+        Ok(Self { pair, kind, at, to: Offset(i64::from_le_bytes(from.array()?)) })
+    }
+}
+
+impl Fate {
+    fn number(kind: Kind) -> u8 {
+        Kind::ALL.iter().position(|known| *known == kind).and_then(|at| u8::try_from(at).ok()).unwrap_or(0)
+    }
+}
+
+/// What became of the records of each pair; `None` for pairs that are compared by offset.
+pub(super) fn matched(
+    rows: RowStore,
+    pairs: &[DirPair],
+    outcomes: &[PartitionOutcome],
+    listed: usize,
+    sorter: impl FnOnce() -> Sorter<Fate>,
+) -> Result<Vec<Option<Matched>>, AuditError> {
+    let mut fates = sorter();
+    let mut current: Option<Fingerprint> = None;
+    let mut held: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
+    rows.for_each(|row: &Row| {
+        if current != Some(row.identity) {
+            settle(&held, pairs, &mut fates)?;
+            held.clear();
+            current = Some(row.identity);
+        }
+        held.entry(row.partition).or_default().push(row.offset);
+        Ok(())
+    })?;
+    settle(&held, pairs, &mut fates)?;
+
+    let mut told: Vec<Option<Matched>> = pairs
+        .iter()
+        .map(|pair| (pair.matched_by == MatchedBy::Record).then(|| unmatched(pair, outcomes)))
+        .collect();
+    let mut in_order = fates.finish()?;
+    while let Some(fate) = in_order.take_next()? {
+        let at = usize::try_from(fate.pair).unwrap_or(usize::MAX);
+        let (Some(Some(matched)), Some(pair)) = (told.get_mut(at), pairs.get(at)) else { continue };
+        let source = outcomes.get(pair.a);
+        let withheld = source.is_some_and(|source| {
+            fate.at >= source.facts.last_stable_offset || source.facts.withheld_at(fate.at).is_some()
+        });
+        matched.add(fate, withheld, listed);
+    }
+    Ok(told)
+}
+
+fn unmatched(pair: &DirPair, outcomes: &[PartitionOutcome]) -> Matched {
+    let counts = [pair.a, pair.b].into_iter().filter_map(|at| outcomes.get(at)).map(|outcome| outcome.counts);
+    let unmatched = counts.map(|counts| counts.without_key.saturating_add(counts.undecoded)).sum();
+    Matched { mirror: Mirror { unmatched, ..Mirror::default() }, ..Matched::default() }
+}
+
+/// Matches the records of one content.
+fn settle(
+    held: &BTreeMap<u32, Vec<Offset>>,
+    pairs: &[DirPair],
+    fates: &mut Sorter<Fate>,
+) -> Result<(), AuditError> {
+    let none = Vec::new();
+    let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).unwrap_or(&none);
+    for (number, pair) in (0_u32..).zip(pairs).filter(|(_, pair)| pair.matched_by == MatchedBy::Record) {
+        let (a, b) = (of(pair.a), of(pair.b));
+        let shared = a.len().min(b.len());
+        for (&at, &to) in a.iter().zip(b) {
+            fates.push(Fate { pair: number, kind: Kind::Matched, at, to })?;
+        }
+        for &at in a.iter().skip(shared) {
+            fates.push(Fate { pair: number, kind: Kind::Missing, at, to: at })?;
+        }
+        let kind = if a.is_empty() { Kind::Extra } else { Kind::Repeated };
+        for &at in b.iter().skip(shared) {
+            fates.push(Fate { pair: number, kind, at, to: at })?;
+        }
+    }
+    Ok(())
+}
+
+impl Matched {
+    fn add(&mut self, fate: Fate, withheld: bool, listed: usize) {
+        let mirror = &mut self.mirror;
+        match fate.kind {
+            Kind::Matched => {
+                mirror.matched += 1;
+                return self.map(fate, listed);
+            }
+            Kind::Missing => {
+                mirror.missing += 1;
+                mirror.missing_withheld += u64::from(withheld);
+            }
+            Kind::Extra => mirror.extra += 1,
+            Kind::Repeated => mirror.repeated += 1,
+        }
+        let (ranges, end) = if fate.kind == Kind::Missing {
+            (&mut self.only_a, &mut self.omitted_end[0])
+        } else {
+            (&mut self.only_b, &mut self.omitted_end[1])
+        };
+        let full = ranges.len() >= listed;
+        match ranges.last_mut() {
+            Some(last) if last.what == fate.kind.name() && last.last_offset + 1 == fate.at.0 => {
+                last.last_offset = fate.at.0;
+                last.records += 1;
+            }
+            _ if full => {
+                self.omitted += u64::from(end.is_none_or(|end| end + 1 != fate.at.0));
+                *end = Some(fate.at.0);
+            }
+            _ => ranges.push(Range {
+                first_offset: fate.at.0,
+                last_offset: fate.at.0,
+                records: 1,
+                what: fate.kind.name().to_owned(),
+                ..Range::default()
+            }),
+        }
+    }
+
+    fn map(&mut self, fate: Fate, listed: usize) {
+        let mapping = &mut self.mirror.mapping;
+        let distance = fate.to.0.wrapping_sub(fate.at.0);
+        let omitting = self.omitted_distance.is_some();
+        let full = mapping.len() >= listed;
+        match mapping.last_mut() {
+            Some(last) if !omitting && last.first_b.wrapping_sub(last.first_a) == distance => {
+                last.last_a = fate.at.0;
+                last.records += 1;
+            }
+            _ if full => {
+                self.mirror.mapping_omitted += u64::from(self.omitted_distance != Some(distance));
+                self.omitted_distance = Some(distance);
+            }
+            _ => {
+                mapping.push(Mapped {
+                    first_a: fate.at.0,
+                    last_a: fate.at.0,
+                    first_b: fate.to.0,
+                    records: 1,
+                });
+            }
+        }
+    }
+}

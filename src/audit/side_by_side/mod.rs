@@ -1,0 +1,211 @@
+//! The order of work of `compare`: which logs are held against which, and how.
+//!
+//! ```text
+//!  discover ─► pairs ─► batch headers of each log ─► by offset: compare two walks
+//!                                                └► mirrors: digests of both, matched ─► runs
+//!      ─► judgement of replicas ─► a second look at records that differ ─► answer
+//! ```
+//!
+//! Two logs are replicas, or copies of one, when partition and topic id agree, or the topic's name
+//! where an id is not known: the same record stands at the same offset in both. Anything else is a mirror and
+//! has to be named: there the same record stands at any offset.
+
+mod mirror;
+mod pairs;
+mod tell;
+
+pub use pairs::{PairNames, TopicPair};
+
+use super::batches::LargeBatches;
+use super::copies::SecondLook;
+use super::internal_topics::InternalTopics;
+use super::pass::{self, Subject};
+use super::{AuditOptions, Chosen, compared, subject};
+use crate::candidates::spill::TempSpace;
+use crate::candidates::{DigestKey, RowStore};
+use crate::compare;
+use crate::error::AuditError;
+use crate::facts::Sessions;
+use crate::input::{self, DiscoverOptions};
+use crate::judgement;
+use crate::keys::KeySpec;
+use crate::plan::{KeyChoice, Sample, TopicPlan};
+use crate::relations::Relations;
+use crate::report::compare::Compared;
+use crate::report::model::Coverage;
+use pairs::MatchedBy;
+use std::path::PathBuf;
+
+/// Events that are listed.
+const EVENTS: usize = 100;
+
+/// What `compare` found.
+#[derive(Debug)]
+pub struct SideBySide {
+    /// The answer.
+    pub compared: Compared,
+    /// How much was read.
+    pub coverage: Coverage,
+    /// Whether everything could be read, expected damage aside.
+    pub complete: bool,
+    /// The newest time of the evidence.
+    pub as_of: Option<i64>,
+}
+
+/// Compares what lies below the first path with what lies below each of the others.
+///
+/// # Errors
+/// [`AuditError`] when the run cannot start, or nothing has a counterpart.
+pub fn side_by_side(
+    options: &AuditOptions,
+    sides: &[PathBuf],
+    names: &PairNames,
+    listed: usize,
+) -> Result<SideBySide, AuditError> {
+    let threads = options.threads.clamp(1, options.memory.most_threads());
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| AuditError::Usage(format!("cannot start {threads} threads: {error}")))?;
+    pool.install(|| in_pool(options, sides, names, listed, threads))
+}
+
+fn in_pool(
+    options: &AuditOptions,
+    sides: &[PathBuf],
+    names: &PairNames,
+    listed: usize,
+    threads: usize,
+) -> Result<SideBySide, AuditError> {
+    let inventory = input::discover(sides, &DiscoverOptions { leftovers: options.leftovers })?;
+    let (pairs, unpaired) = pairs::find(&inventory, sides, names)?;
+    let every: Vec<usize> = (0..inventory.partitions.len()).collect();
+    let large = LargeBatches::new(options.limits);
+    let internal = InternalTopics::read(&inventory, &every, options.mode, options.limits, options.commits);
+
+    let (shown, matching) = specs(&options.key);
+    let plan = |topic: &str, spec: &KeySpec| -> TopicPlan {
+        crate::plan::decide(topic, &KeyChoice::User(spec.clone()), &options.rules, &Sample::default())
+    };
+    let matched: Vec<TopicPlan> =
+        inventory.partitions.iter().map(|dir| plan(&dir.topic, &matching)).collect();
+    let told: Vec<TopicPlan> = inventory.partitions.iter().map(|dir| plan(&dir.topic, &shown)).collect();
+    let in_pair = |at: usize| pairs.iter().any(|pair| pair.a == at || pair.b == at);
+    let mirrored = |at: usize| {
+        pairs.iter().any(|pair| pair.matched_by == MatchedBy::Record && (pair.a == at || pair.b == at))
+    };
+    let subjects: Vec<Subject<'_>> = inventory
+        .partitions
+        .iter()
+        .zip(&matched)
+        .enumerate()
+        .map(|(at, (dir, plan))| {
+            let chosen = Chosen { plan, routing: None, sought: None };
+            let mut subject = subject(&inventory, at, dir, mirrored(at), chosen, &internal, options);
+            if !in_pair(at) {
+                subject.segments.clear();
+            }
+            subject
+        })
+        .collect();
+    let digest_key = DigestKey::random();
+    let (space, shares) =
+        (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares(options.limits));
+    let mut rows = RowStore::new(shares.rows, space.clone());
+    let outcomes = pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows)?;
+    let mut mirrors = mirror::matched(rows, &pairs, &outcomes, listed, || {
+        crate::candidates::spill::Sorter::new(shares.wanted, space.clone())
+    })?;
+
+    let judged: Vec<_> = subjects
+        .iter()
+        .map(|subject| &subject.context)
+        .zip(outcomes.iter().map(|outcome| &outcome.facts))
+        .collect();
+    let sessions = Sessions::build(&judged);
+    let logs: Vec<_> = subjects.iter().map(|subject| &subject.context).zip(&outcomes).collect();
+    let relations = relations(&inventory, &logs, &sessions, &internal);
+    let look = SecondLook {
+        subjects: &subjects,
+        outcomes: &outcomes,
+        plans: told.iter().collect(),
+        mode: options.mode,
+        large: &large,
+        digest_key,
+        session: &|id, epoch| sessions.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok()),
+    };
+    let teller = tell::Teller { inventory: &inventory, subjects: &subjects, outcomes: &outcomes, listed };
+    let mut answer = Compared { unpaired, ..Compared::default() };
+    let mut replicas = Vec::new();
+    for (pair, mirror) in pairs.iter().zip(mirrors.drain(..)) {
+        let told = if let Some(mirror) = mirror {
+            teller.mirror(pair, mirror, &options.key)
+        } else {
+            let log = |at: usize| Some(compared::log(subjects.get(at)?, outcomes.get(at)?, options.limits));
+            let (Some(a), Some(b)) = (log(pair.a), log(pair.b)) else { continue };
+            let comparison = compare::compare(&a, &b, options.mode);
+            let told = teller.replicas(pair, &comparison);
+            replicas.extend(compared::pair(&inventory, &subjects, pair.a, pair.b, comparison));
+            told
+        };
+        answer.pairs.push(told);
+    }
+    tell::add_records(&mut answer, &pairs, &look, &relations, listed, || {
+        crate::candidates::spill::Sorter::new(shares.wanted, space.clone())
+    })?;
+    answer.findings = judgement::replicas::judge(&replicas);
+    judgement::identify(&mut answer.findings, &std::collections::BTreeMap::new());
+    let of_pairs: Vec<usize> = every.iter().copied().filter(|&at| in_pair(at)).collect();
+    let events = tell::events(&inventory, &judged, &of_pairs, &answer.findings);
+    let most = if listed == usize::MAX { usize::MAX } else { EVENTS };
+    (answer.events, answer.events_omitted) = judgement::weightiest(events, most);
+    let as_of = options.as_of.or_else(|| super::newest_time(&outcomes));
+    let contexts: Vec<_> = subjects.iter().map(|subject| &subject.context).collect();
+    let parts = super::assemble::Parts {
+        options,
+        inventory: &inventory,
+        leaders: &every,
+        led: &every,
+        topics: &super::Topics::of(&inventory),
+        plans: &[],
+        outcomes: &outcomes,
+        contexts: &contexts,
+        sessions: &sessions,
+        key_counts: &[],
+        internal: &internal,
+        notes: Vec::new(),
+        accused: std::collections::BTreeMap::new(),
+        untold: 0,
+        as_of,
+    };
+    let (coverage, complete) = super::assemble::coverage_alone(&parts);
+    Ok(SideBySide { compared: answer, coverage, complete, as_of })
+}
+
+/// The key that is shown, and the key by which the records of a mirror are matched.
+fn specs(choice: &KeyChoice) -> (KeySpec, KeySpec) {
+    match choice {
+        KeyChoice::User(spec) => (spec.clone(), spec.clone()),
+        KeyChoice::Auto => (KeySpec::record_key(), KeySpec::content()),
+    }
+}
+
+/// What the words of a record need: partitions, topics and sessions.
+fn relations(
+    inventory: &input::Inventory,
+    logs: &[(&crate::facts::PartitionContext, &pass::PartitionOutcome)],
+    sessions: &Sessions,
+    internal: &InternalTopics,
+) -> Relations {
+    let topics = super::Topics::of(inventory);
+    let plans: Vec<TopicPlan> = topics
+        .all
+        .iter()
+        .map(|topic| {
+            let (key, rules) = (KeyChoice::User(KeySpec::record_key()), crate::plan::ContentRules::default());
+            crate::plan::decide(&topic.name, &key, &rules, &Sample::default())
+        })
+        .collect();
+    let led: Vec<usize> = (0..inventory.partitions.len()).collect();
+    super::assemble::relations_base(inventory, &topics, &plans, logs, sessions, &led, internal)
+}

@@ -1,0 +1,119 @@
+//! Which directories are held against each other.
+
+use crate::error::AuditError;
+use crate::input::{Inventory, PartitionDir};
+use std::path::{Path, PathBuf};
+
+/// Topics of the first path and of the others that are mirrors of each other.
+#[derive(Clone, Debug, Default)]
+pub struct PairNames {
+    /// Each with the name on the first path and the name on the others.
+    pub topics: Vec<TopicPair>,
+}
+
+/// A topic and its mirror.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicPair {
+    /// On the first path.
+    pub a: String,
+    /// On the others.
+    pub b: String,
+}
+
+/// How the records of two logs are matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MatchedBy {
+    /// The same record stands at the same offset.
+    Offset,
+    /// By key or content, at any offset.
+    Record,
+}
+
+/// Two directories of the inventory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DirPair {
+    pub(super) a: usize,
+    pub(super) b: usize,
+    pub(super) matched_by: MatchedBy,
+}
+
+/// The pairs in the order of the inventory, and the directories without counterpart.
+pub(super) fn find(
+    inventory: &Inventory,
+    sides: &[PathBuf],
+    names: &PairNames,
+) -> Result<(Vec<DirPair>, Vec<String>), AuditError> {
+    let mut of_side = Vec::with_capacity(sides.len());
+    for side in sides {
+        let root = std::fs::canonicalize(side)
+            .map_err(|source| AuditError::Unreadable { path: side.clone(), source })?;
+        let below =
+            |(_, dir): &(usize, &PartitionDir)| dir.path.starts_with(&root) || root.starts_with(&dir.path);
+        let dirs: Vec<usize> =
+            inventory.partitions.iter().enumerate().filter(below).map(|(at, _)| at).collect();
+        of_side.push(dirs);
+    }
+    let Some((first, others)) = of_side.split_first() else { return Ok((Vec::new(), Vec::new())) };
+    let mut pairs = Vec::new();
+    for other in others {
+        let found = between(inventory, first, other, names);
+        if found.is_empty()
+            && let ([a], [b]) = (first.as_slice(), other.as_slice())
+        {
+            // Two partitions that were named one by one are meant to be compared, whatever their names.
+            pairs.push(DirPair { a: *a, b: *b, matched_by: MatchedBy::Record });
+        }
+        pairs.extend(found);
+    }
+    if pairs.is_empty() {
+        let shown: Vec<_> = sides.iter().map(|side: &PathBuf| Path::display(side).to_string()).collect();
+        return Err(AuditError::Usage(format!(
+            "{}: no partition of the first is in the others; a mirror with another name is given as \
+             --mirror NAME=OTHER",
+            shown.join(", ")
+        )));
+    }
+    let paired = |at: &usize| pairs.iter().any(|pair| pair.a == *at || pair.b == *at);
+    let mut unpaired: Vec<String> = of_side
+        .iter()
+        .flatten()
+        .filter(|at| !paired(at))
+        .filter_map(|&at| inventory.partitions.get(at))
+        .map(|dir| dir.display.clone())
+        .collect();
+    unpaired.sort();
+    unpaired.dedup();
+    Ok((pairs, unpaired))
+}
+
+fn between(inventory: &Inventory, first: &[usize], other: &[usize], names: &PairNames) -> Vec<DirPair> {
+    let dir = |at: usize| inventory.partitions.get(at);
+    let mut pairs = Vec::new();
+    for &a in first {
+        for &b in other {
+            let (Some(one), Some(two)) = (dir(a), dir(b)) else { continue };
+            if one.partition == two.partition
+                && one.state == two.state
+                && let Some(matched_by) = matched(one, two, names)
+            {
+                pairs.push(DirPair { a, b, matched_by });
+            }
+        }
+    }
+    pairs
+}
+
+fn matched(a: &PartitionDir, b: &PartitionDir, names: &PairNames) -> Option<MatchedBy> {
+    if names.topics.iter().any(|pair| pair.a == a.topic && pair.b == b.topic) {
+        return Some(MatchedBy::Record);
+    }
+    // A topic that was named with its mirror is compared with that alone.
+    if names.topics.iter().any(|pair| pair.a == a.topic) {
+        return None;
+    }
+    let replicas = match (&a.topic_id, &b.topic_id) {
+        (Some(one), Some(two)) => one == two,
+        _ => a.topic == b.topic,
+    };
+    replicas.then_some(MatchedBy::Offset)
+}

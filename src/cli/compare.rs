@@ -1,0 +1,90 @@
+//! `dedup-audit compare`: copies of logs side by side.
+
+use super::evidence::EvidenceArguments;
+use super::output::OutputArguments;
+use crate::audit::{self, PairNames, SideBySide, TopicPair};
+use crate::error::AuditError;
+use crate::report::answer::Answer;
+use crate::report::table::{self, Events, Reading};
+use clap::Args;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Something differs.
+const DIFFERENT: u8 = 1;
+/// Nothing differs, and not all could be read.
+const INCOMPLETE: u8 = 3;
+
+/// What is held against what.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dedup-audit compare broker-1 broker-2 broker-3
+  dedup-audit compare before/orders-0 after/orders-0
+  dedup-audit compare east west --mirror orders=east.orders --key json:/orderId
+
+The first path is held against each of the others. Replicas (equal topic id and partition) are compared offset by
+offset; a mirror has another name and is matched by --key, or by key and value.
+
+Exit status: 0 equal, retention and compaction aside; 1 different; 2 could not run; 3 equal as far as it could be
+read.")]
+pub struct CompareArguments {
+    #[command(flatten)]
+    evidence: EvidenceArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+    /// A topic of the first path and its mirror on the others; may be repeated
+    #[arg(long = "mirror", value_name = "TOPIC=OTHER", value_parser = parse_pair)]
+    mirrors: Vec<TopicPair>,
+    /// Show what happened in the order of time; JSON has it as `events` always
+    #[arg(long)]
+    timeline: bool,
+    /// Entries of each list in the answer; 0 lists all
+    #[arg(long, default_value_t = super::DEFAULT_EXAMPLES, value_name = "N")]
+    max_ranges: usize,
+}
+
+/// A topic and its mirror.
+fn parse_pair(text: &str) -> Result<TopicPair, String> {
+    let parts = text.split_once('=').filter(|(a, b)| !a.is_empty() && !b.is_empty());
+    let pair = parts.map(|(a, b)| TopicPair { a: a.to_owned(), b: b.to_owned() });
+    pair.ok_or_else(|| "expected two topics, as orders=east.orders".to_owned())
+}
+
+pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+    if arguments.evidence.paths.len() < 2 {
+        return Err(AuditError::Usage("two paths at least are compared".to_owned()));
+    }
+    let mut options = arguments.evidence.audit_options()?;
+    // Here their order means something.
+    options.invocation.paths =
+        arguments.evidence.paths.iter().map(|path| path.display().to_string()).collect();
+    if !arguments.mirrors.is_empty() {
+        let told: Vec<String> =
+            arguments.mirrors.iter().map(|pair| format!("{}={}", pair.a, pair.b)).collect();
+        options.invocation.options.insert("mirror".to_owned(), told.into());
+    }
+    let sink = arguments.evidence.sink();
+    arguments.output.check(&sink)?;
+    let listed = match arguments.max_ranges {
+        0 => usize::MAX,
+        most => most,
+    };
+    let names = PairNames { topics: arguments.mirrors.clone() };
+    let SideBySide { compared, coverage, complete, as_of } =
+        audit::side_by_side(&options, &arguments.evidence.paths, &names, listed)?;
+    let equal = compared.all_equal();
+    let answer = Answer::new(options.invocation, as_of, compared, coverage);
+    let reading = if complete { Reading::Whole } else { Reading::Partial };
+    let events = if arguments.timeline { Events::Shown } else { Events::LeftOut };
+    arguments.output.write(
+        &sink,
+        out,
+        |width, out| table::write_compared(&answer, reading, events, width, out),
+        |out| answer.write_json(out),
+    )?;
+    Ok(match (equal, complete) {
+        (false, _) => ExitCode::from(DIFFERENT),
+        (true, false) => ExitCode::from(INCOMPLETE),
+        (true, true) => ExitCode::SUCCESS,
+    })
+}

@@ -1,0 +1,361 @@
+//! Reads a list entry by entry.
+
+use super::fields::{Field, Fields, FileFormat, Header};
+use crate::keys::{JsonMember, json_member};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Nobody has a longer line, and memory is bounded.
+const LONGEST: u64 = 16 << 20;
+
+/// One entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number among the entries, from 0 on.
+    pub number: u64,
+    /// The line on which it begins, from 1 on.
+    pub line: u64,
+    /// The parts of its key; `None` where a part is not there.
+    pub key: Vec<Option<Vec<u8>>>,
+    /// When it was sent, in milliseconds.
+    pub time: Option<i64>,
+    /// The offset that was acknowledged; a client that was told none wrote −1.
+    pub offset: Option<i64>,
+    /// The partition that was acknowledged.
+    pub partition: Option<i32>,
+}
+
+impl Entry {
+    /// Whether it has a key at all.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
+        self.key.iter().any(Option::is_some)
+    }
+}
+
+/// Why a list cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}: {reason}", path.display(), line.map_or_else(String::new, |line| format!(" line {line}")))]
+pub struct ExpectedError {
+    path: PathBuf,
+    line: Option<u64>,
+    reason: String,
+}
+
+/// The entries of a list.
+pub struct Entries<'f> {
+    path: PathBuf,
+    fields: &'f Fields,
+    lines: Lines,
+    next: u64,
+}
+
+enum Lines {
+    Csv { reader: Box<csv::Reader<File>>, columns: Columns, record: csv::ByteRecord },
+    Text { reader: BufReader<File>, line: u64, buffer: Vec<u8> },
+}
+
+/// The places of the fields of a CSV file.
+struct Columns {
+    key: Vec<usize>,
+    time: Option<usize>,
+    offset: Option<usize>,
+    partition: Option<usize>,
+}
+
+impl<'f> Entries<'f> {
+    /// Opens a list.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a column that was named is not there.
+    pub fn open(path: &Path, fields: &'f Fields) -> Result<Self, ExpectedError> {
+        let failed = |reason: String| ExpectedError { path: path.to_owned(), line: None, reason };
+        let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+        if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(failed("it is no regular file, and a list is read twice".to_owned()));
+        }
+        let lines = match fields.format {
+            FileFormat::Csv => {
+                let mut reader = csv::ReaderBuilder::new()
+                    .has_headers(fields.header == Header::Names)
+                    .flexible(true)
+                    // A return in front of the line feed is taken away below: with it as a terminator of
+                    // its own, lines would be counted one too low.
+                    .terminator(csv::Terminator::Any(b'\n'))
+                    .from_reader(file);
+                let columns = columns(&mut reader, fields).map_err(failed)?;
+                Lines::Csv { reader: Box::new(reader), columns, record: csv::ByteRecord::new() }
+            }
+            FileFormat::Ndjson | FileFormat::Lines => {
+                Lines::Text { reader: BufReader::with_capacity(256 << 10, file), line: 0, buffer: Vec::new() }
+            }
+        };
+        Ok(Self { path: path.to_owned(), fields, lines, next: 0 })
+    }
+
+    /// The next entry; `None` at the end. Empty lines are none.
+    ///
+    /// # Errors
+    /// When the bytes are not what the format says.
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, ExpectedError> {
+        let number = self.next;
+        let read = match &mut self.lines {
+            Lines::Csv { reader, columns, record } => {
+                let line = reader.position().line();
+                next_record(reader, columns, record).map_err(|reason| (Some(line), reason))
+            }
+            Lines::Text { reader, line, buffer } => {
+                next_line(reader, line, buffer, self.fields).map_err(|reason| (Some(*line), reason))
+            }
+        };
+        match read {
+            Ok(Some(entry)) => {
+                self.next = self.next.saturating_add(1);
+                Ok(Some(Entry { number, ..entry }))
+            }
+            Ok(None) => Ok(None),
+            Err((line, reason)) => Err(ExpectedError { path: self.path.clone(), line, reason }),
+        }
+    }
+
+    /// An error about an entry of this list.
+    #[must_use]
+    pub fn error(&self, line: u64, reason: &str) -> ExpectedError {
+        ExpectedError { path: self.path.clone(), line: Some(line), reason: reason.to_owned() }
+    }
+}
+
+fn columns(reader: &mut csv::Reader<File>, fields: &Fields) -> Result<Columns, String> {
+    let names = match fields.header {
+        Header::Names => reader.byte_headers().map_err(|error| error.to_string())?.clone(),
+        Header::Entry => csv::ByteRecord::new(),
+    };
+    let place = |field: &Field| match field {
+        Field::Column(at) => Ok(*at),
+        Field::Name(name) => {
+            let known = (0..names.len()).filter_map(|at| cell(&names, at));
+            let known = known.map(|name| name.strip_prefix(b"\xef\xbb\xbf").unwrap_or(name));
+            let mut found = known.enumerate().filter(|(_, known)| *known == name.as_bytes());
+            match (found.next(), found.next()) {
+                (Some((at, _)), None) => Ok(at),
+                (Some(_), Some(_)) => Err(format!("two columns are called {name:?}: give its number")),
+                (None, _) => {
+                    let known: Vec<_> =
+                        names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+                    Err(format!("no column is called {name:?}; there are {known:?}"))
+                }
+            }
+        }
+        Field::Pointer(_) | Field::Line => Err(format!("{field} names no column")),
+    };
+    let maybe = |field: &Option<Field>| field.as_ref().map(place).transpose();
+    Ok(Columns {
+        key: fields.key.iter().map(place).collect::<Result<_, _>>()?,
+        time: maybe(&fields.time)?,
+        offset: maybe(&fields.offset)?,
+        partition: maybe(&fields.partition)?,
+    })
+}
+
+/// A cell without the return in front of the line feed.
+fn cell(record: &csv::ByteRecord, at: usize) -> Option<&[u8]> {
+    let cell = record.get(at)?;
+    let is_last = at.saturating_add(1) == record.len();
+    Some(cell.strip_suffix(b"\r").filter(|_| is_last).unwrap_or(cell))
+}
+
+fn next_record(
+    reader: &mut csv::Reader<File>,
+    columns: &Columns,
+    record: &mut csv::ByteRecord,
+) -> Result<Option<Entry>, String> {
+    loop {
+        if !reader.read_byte_record(record).map_err(|error| error.to_string())? {
+            return Ok(None);
+        }
+        if record.len() > 1 || cell(record, 0).is_some_and(|cell| !cell.is_empty()) {
+            break;
+        }
+    }
+    let line = record.position().map_or(0, csv::Position::line);
+    let cell = |at: usize| cell(record, at).filter(|cell| !cell.is_empty());
+    let text = |at: Option<usize>| at.and_then(cell).map(String::from_utf8_lossy);
+    let mut key = Vec::with_capacity(columns.key.len());
+    for &at in &columns.key {
+        if at >= record.len() {
+            return Err(format!("it has {} columns, the key is in column {}", record.len(), at + 1));
+        }
+        key.push(cell(at).map(<[u8]>::to_vec));
+    }
+    Ok(Some(Entry {
+        number: 0,
+        line,
+        key,
+        time: text(columns.time).map(|text| millis(&text)).transpose()?,
+        offset: text(columns.offset).map(|text| number(&text, "offset")).transpose()?,
+        partition: text(columns.partition).map(|text| number(&text, "partition")).transpose()?,
+    }))
+}
+
+fn next_line(
+    reader: &mut BufReader<File>,
+    line: &mut u64,
+    buffer: &mut Vec<u8>,
+    fields: &Fields,
+) -> Result<Option<Entry>, String> {
+    loop {
+        *line = line.saturating_add(1);
+        if !read_line(reader, buffer).map_err(|error| error.to_string())? {
+            return Ok(None);
+        }
+        if buffer.is_empty() {
+            continue;
+        }
+        let line = *line;
+        if fields.format == FileFormat::Lines {
+            return Ok(Some(Entry { line, key: vec![Some(buffer.clone())], ..Entry::default() }));
+        }
+        let member = |field: &Field| match field {
+            Field::Pointer(pointer) => match json_member(buffer, pointer) {
+                Ok(Some(JsonMember::Text(text))) => Ok(Some(text.into_owned())),
+                Ok(Some(JsonMember::Other(raw))) => Ok(Some(raw.to_owned())),
+                Ok(None) => Ok(None),
+                Err(error) => Err(error.to_string()),
+            },
+            Field::Name(_) | Field::Column(_) | Field::Line => Err(format!("{field} is no pointer")),
+        };
+        let maybe = |field: &Option<Field>| field.as_ref().map_or(Ok(None), member);
+        let mut key = Vec::with_capacity(fields.key.len());
+        for field in &fields.key {
+            key.push(member(field)?.map(String::into_bytes));
+        }
+        return Ok(Some(Entry {
+            number: 0,
+            line,
+            key,
+            time: maybe(&fields.time)?.map(|text| millis(&text)).transpose()?,
+            offset: maybe(&fields.offset)?.map(|text| number(&text, "offset")).transpose()?,
+            partition: maybe(&fields.partition)?.map(|text| number(&text, "partition")).transpose()?,
+        }));
+    }
+}
+
+/// Reads a line without its end; false at the end of the file.
+fn read_line(reader: &mut BufReader<File>, buffer: &mut Vec<u8>) -> io::Result<bool> {
+    buffer.clear();
+    if reader.by_ref().take(LONGEST).read_until(b'\n', buffer)? == 0 {
+        return Ok(false);
+    }
+    if buffer.last() == Some(&b'\n') {
+        buffer.pop();
+        if buffer.last() == Some(&b'\r') {
+            buffer.pop();
+        }
+    } else if u64::try_from(buffer.len()).unwrap_or(u64::MAX) >= LONGEST {
+        return Err(io::Error::other(format!("it is longer than {LONGEST} bytes")));
+    }
+    Ok(true)
+}
+
+fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
+    text.trim().parse().map_err(|_| format!("{text:?} is no {what}"))
+}
+
+/// Milliseconds from a number or RFC 3339.
+fn millis(text: &str) -> Result<i64, String> {
+    let text = text.trim();
+    if let Ok(millis) = text.parse() {
+        return Ok(millis);
+    }
+    let time = text.parse::<jiff::Timestamp>();
+    time.map(jiff::Timestamp::as_millisecond)
+        .map_err(|_| format!("{text:?} is no time: milliseconds since 1970 or RFC 3339 is expected"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn fields(format: FileFormat, header: Header, key: &[&str]) -> Fields {
+        let field = |text: &&str| Field::parse(text, format).unwrap();
+        let key =
+            if format == FileFormat::Lines { vec![Field::Line] } else { key.iter().map(field).collect() };
+        Fields { format, header, key, time: None, offset: None, partition: None }
+    }
+
+    fn read(bytes: &[u8], fields: &Fields) -> Result<Vec<Entry>, String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut entries = Entries::open(file.path(), fields).map_err(|error| error.to_string())?;
+        let mut all = Vec::new();
+        while let Some(entry) = entries.next_entry().map_err(|error| error.to_string())? {
+            all.push(entry);
+        }
+        Ok(all)
+    }
+
+    fn keys(entries: &[Entry]) -> Vec<(u64, String)> {
+        let text =
+            |entry: &Entry| String::from_utf8_lossy(entry.key[0].as_deref().unwrap_or(b"-")).into_owned();
+        entries.iter().map(|entry| (entry.line, text(entry))).collect()
+    }
+
+    #[test]
+    fn columns_are_named_or_counted() {
+        let csv = b"\xef\xbb\xbfid,at,offset\r\n\"a,\nb\",1970-01-01T00:00:01Z,7\n,,\nc,5,-1\n";
+        for key in ["id", "1"] {
+            let mut fields = fields(FileFormat::Csv, Header::Names, &[key]);
+            fields.time = Some(Field::Name("at".to_owned()));
+            fields.offset = Some(Field::Column(2));
+            let entries = read(csv, &fields).unwrap();
+            assert_eq!(keys(&entries), [(2, "a,\nb".to_owned()), (4, "-".to_owned()), (5, "c".to_owned())]);
+            assert_eq!((entries[0].time, entries[0].offset), (Some(1000), Some(7)));
+            assert!(!entries[1].has_key());
+            assert_eq!((entries[2].time, entries[2].offset), (Some(5), Some(-1)));
+        }
+        let without_names = fields(FileFormat::Csv, Header::Entry, &["2"]);
+        let entries = read(b"1,a\r\n\r\n2,\"b\"\r\n", &without_names).unwrap();
+        assert_eq!(keys(&entries), [(1, "a".to_owned()), (3, "b".to_owned())]);
+    }
+
+    #[test]
+    fn members_are_pointed_at_and_numbers_keep_their_digits() {
+        let mut fields = fields(FileFormat::Ndjson, Header::Names, &["/order/id"]);
+        fields.partition = Some(Field::parse("/p", FileFormat::Ndjson).unwrap());
+        let text = b"{\"order\":{\"id\":9223372036854775807},\"p\":3}\n\n{\"order\":{\"id\":\"x\\ty\"}}\n{}";
+        let entries = read(text, &fields).unwrap();
+        let read_keys: Vec<_> = keys(&entries);
+        assert_eq!(
+            read_keys,
+            [(1, "9223372036854775807".to_owned()), (3, "x\ty".to_owned()), (4, "-".to_owned())]
+        );
+        assert_eq!(entries[0].partition, Some(3));
+        assert_eq!(entries.iter().map(|entry| entry.number).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn lines_are_bytes() {
+        let entries = read(b"a\r\n\n\xff b \nlast", &fields(FileFormat::Lines, Header::Names, &[])).unwrap();
+        let found: Vec<_> = entries.iter().map(|entry| entry.key[0].clone().unwrap()).collect();
+        assert_eq!(found, [b"a".to_vec(), b"\xff b ".to_vec(), b"last".to_vec()]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let csv = fields(FileFormat::Csv, Header::Names, &["id"]);
+        assert!(
+            read(b"key\na\n", &csv).unwrap_err().contains("no column is called \"id\"; there are [\"key\"]")
+        );
+        assert!(read(b"id,id\na,b\n", &csv).unwrap_err().contains("two columns"));
+        let json = fields(FileFormat::Ndjson, Header::Names, &["/id"]);
+        let error = read(b"{\"id\":1}\n{\"id\":\n", &json).unwrap_err();
+        assert!(error.contains("line 2"), "{error}");
+        let mut timed = fields(FileFormat::Csv, Header::Names, &["id"]);
+        timed.time = Some(Field::Name("t".to_owned()));
+        assert!(read(b"id,t\na,soon\n", &timed).unwrap_err().contains("is no time"));
+        assert!(Field::parse("0", FileFormat::Csv).is_err());
+        assert!(Field::parse("id", FileFormat::Ndjson).is_err());
+    }
+}

@@ -1,0 +1,188 @@
+//! What `compare` answers: copies of a log side by side.
+
+use crate::finding::{BusinessKey, Copy, Event, Finding};
+use crate::report::model::LeaderEpochStart;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The command's own part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Compared {
+    /// Logs that were held against each other, by topic and partition of the first.
+    pub pairs: Vec<Pair>,
+    /// Directories that have no counterpart.
+    pub unpaired: Vec<String>,
+    /// What the differences between replicas mean.
+    pub findings: Vec<Finding>,
+    /// What happened in these logs, in the order of time; an event that not all copies of a partition
+    /// show names those that do.
+    pub events: Vec<Event>,
+    /// How many events are not listed; those of the least telling kinds are left out first.
+    pub events_omitted: u64,
+}
+
+impl Compared {
+    /// Whether nothing differs, retention and compaction aside.
+    #[must_use]
+    pub fn all_equal(&self) -> bool {
+        self.pairs.iter().all(|pair| pair.equal)
+    }
+}
+
+/// Two logs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pair {
+    /// The first one.
+    pub a: Side,
+    /// The second one.
+    pub b: Side,
+    /// How their records were matched: `offset`, `key` or `content`.
+    pub matched_by: String,
+    /// Whether nothing differs, retention and compaction aside.
+    pub equal: bool,
+    /// Both hold the same below this offset, from the larger of their starts on; `null` for mirrors.
+    pub equal_up_to: Option<i64>,
+    /// The first offset that differs without an innocent reason; `null` for mirrors.
+    pub first_difference: Option<i64>,
+    /// What only the first one holds, its tail behind the end of the other among it.
+    pub only_a: Vec<Range>,
+    /// What only the second one holds.
+    pub only_b: Vec<Range>,
+    /// Offsets at which the two hold different records, writers or leader epochs.
+    pub different: Vec<Range>,
+    /// How many stretches are not listed.
+    pub ranges_omitted: u64,
+    /// Whether the two differ, and in nothing but what the cleaner took.
+    pub compaction_only: bool,
+    /// Records that the first one lacks because the cleaner was there, and because of unreadable bytes.
+    pub lacks_a: Lacks,
+    /// The same of the second one.
+    pub lacks_b: Lacks,
+    /// The first leader epoch in which the two histories part; `null` where they agree as far as both go.
+    pub leader_epochs_part_at: Option<LeaderEpochStart>,
+    /// Producer snapshots that both have, and in which they differ.
+    pub snapshots: Vec<SnapshotPair>,
+    /// The first records of the stretches that differ.
+    pub records: Vec<OneSided>,
+    /// What became of the records of a mirror; `null` for replicas.
+    pub mirror: Option<Mirror>,
+}
+
+/// One of the two logs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Side {
+    /// The directory.
+    pub directory: String,
+    /// The topic's name.
+    pub topic: String,
+    /// From `partition.metadata`.
+    pub topic_id: Option<String>,
+    /// The partition's number.
+    pub partition: i32,
+    /// From `meta.properties`.
+    pub broker_id: Option<i32>,
+    /// Where the readable log begins.
+    pub log_start_offset: i64,
+    /// The offset behind the last batch.
+    pub log_end_offset: i64,
+    /// The checkpointed high watermark.
+    pub high_watermark: Option<i64>,
+    /// The checkpointed recovery point.
+    pub recovery_point: Option<i64>,
+    /// Where the cleaner has been, by its checkpoint.
+    pub cleaned_up_to: Option<i64>,
+    /// Records that are no markers.
+    pub records: u64,
+    /// The leader epochs: those of the checkpoint, or of the batches.
+    pub leader_epochs: Vec<LeaderEpochStart>,
+}
+
+/// A stretch of offsets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Range {
+    /// The first offset.
+    pub first_offset: i64,
+    /// The last offset.
+    pub last_offset: i64,
+    /// Records of it that are no markers.
+    pub records: u64,
+    /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-records`, `other-writer`,
+    /// `other-leader-epoch`, `newest-value`, `tombstone`, `marker`.
+    pub what: String,
+    /// The smallest and the largest leader epoch of its batches.
+    pub leader_epochs: Option<[i32; 2]>,
+    /// Who wrote it; the first producer ids.
+    pub producer_ids: Vec<i64>,
+}
+
+/// Records that one log lacks for an innocent reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Lacks {
+    /// The cleaner was there.
+    pub cleaned: u64,
+    /// Bytes that cannot be read were there.
+    pub unreadable: u64,
+}
+
+/// Two snapshots of one offset.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotPair {
+    /// The file's name, in both.
+    pub file: String,
+    /// Producers of which the two say something else, or that only one has.
+    pub producer_ids: Vec<i64>,
+    /// Why one of them cannot be read.
+    pub unreadable: Option<String>,
+}
+
+/// A record that stands in a stretch that differs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OneSided {
+    /// Its key.
+    pub business_key: BusinessKey,
+    /// Where it stands.
+    pub copy: Copy,
+}
+
+/// A mirror and its source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Mirror {
+    /// Records of the first log with a counterpart in the second.
+    pub matched: u64,
+    /// Records of the first that the second does not hold.
+    pub missing: u64,
+    /// Of these, the records of aborted or open transactions, which a mirror need not copy.
+    pub missing_withheld: u64,
+    /// Records of the second that the first does not hold at all.
+    pub extra: u64,
+    /// Records of the second beyond those that the first holds of the same.
+    pub repeated: u64,
+    /// Records without key, or that could not be decoded: not matched.
+    pub unmatched: u64,
+    /// Which offsets of the second stand for which of the first.
+    pub mapping: Vec<Mapped>,
+    /// How many more stretches there are.
+    pub mapping_omitted: u64,
+}
+
+/// Offsets that run side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Mapped {
+    /// The first offset in the first log.
+    pub first_a: i64,
+    /// The last one.
+    pub last_a: i64,
+    /// The offset in the second log for the first one; the others follow at the same distance.
+    pub first_b: i64,
+    /// Records.
+    pub records: u64,
+}

@@ -1,0 +1,242 @@
+//! What `reconcile` answers: a list of keys that were sent against what is stored.
+//!
+//! Counts are of different keys, and exact. Lists are cut; what they leave out follows from the
+//! counts. A key counts as stored as a consumer with isolation level read_uncommitted gets it; what a
+//! read_committed consumer gets stands in `visibility`.
+
+use crate::finding::{BusinessKey, Copy, Finding, Gap};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The command's own part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reconciled {
+    /// The list.
+    pub expected: Expected,
+    /// Keys of the list that are stored once.
+    pub stored_once: u64,
+    /// Keys of the list that are stored more than once.
+    pub stored_more: StoredMore,
+    /// Keys of the list that are not in what was read.
+    pub missing: Missing,
+    /// Keys that are stored and not in the list.
+    pub unexpected: Unexpected,
+    /// The same by what consumers of each isolation level get.
+    pub visibility: Levels,
+    /// Acknowledgements that the log does not bear out; `null` where the list has none.
+    pub acknowledged: Option<Acknowledged>,
+    /// Whether a missing key could be in something that was not read or not given.
+    pub evidence_complete: bool,
+    /// What was not read or not given, one a line.
+    pub doubts: Vec<String>,
+    /// What the audit of the same files found about copies and gaps.
+    pub findings: Vec<Finding>,
+}
+
+/// The list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Expected {
+    /// The file.
+    pub file: String,
+    /// `csv`, `ndjson` or `lines`.
+    pub format: String,
+    /// The fields that are the key.
+    pub key: Vec<String>,
+    /// Entries.
+    pub entries: u64,
+    /// Different keys.
+    pub keys: u64,
+    /// Entries whose key stands further up already.
+    pub repeated_entries: u64,
+    /// Entries without a key.
+    pub entries_without_key: u64,
+}
+
+/// Keys that are stored more than once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredMore {
+    /// How many.
+    pub count: u64,
+    /// The first ones in the order of the list.
+    pub keys: Vec<StoredKey>,
+}
+
+/// A key that is stored more than once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredKey {
+    /// The key.
+    pub business_key: BusinessKey,
+    /// Its line in the list.
+    pub line: u64,
+    /// Records with it.
+    pub records: u64,
+    /// The same as a read_committed consumer gets them.
+    pub records_committed: u64,
+    /// The findings that explain copies of it; none where its records differ: then it was updated.
+    pub findings: Vec<String>,
+}
+
+/// Keys that are not in what was read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Missing {
+    /// How many.
+    pub count: u64,
+    /// Of these, keys that were sent before the oldest record of a log that has lost its head; `null`
+    /// where the list has no times.
+    pub older_than_log: Option<u64>,
+    /// The first ones in the order of the list.
+    pub keys: Vec<MissingKey>,
+    /// How many stretches there are.
+    pub stretch_count: u64,
+    /// The first stretches of missing keys that follow each other in the list.
+    pub stretches: Vec<MissingStretch>,
+}
+
+/// A missing key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MissingKey {
+    /// The key.
+    pub business_key: BusinessKey,
+    /// Its line in the list.
+    pub line: u64,
+    /// When it was sent, by the list.
+    pub timestamp: Option<i64>,
+    /// The same as RFC 3339.
+    pub time: Option<String>,
+}
+
+/// Missing keys that follow each other in the list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MissingStretch {
+    /// The first key.
+    pub first: MissingKey,
+    /// The last key.
+    pub last: MissingKey,
+    /// How many.
+    pub count: u64,
+    /// The key before them in the list, where it is stored.
+    pub before: Option<Neighbour>,
+    /// The key behind them in the list, where it is stored.
+    pub after: Option<Neighbour>,
+    /// The session that wrote both neighbours: the missing ones would be its own.
+    pub session: Option<String>,
+    /// Gaps of sequences between what stands before and behind them in a partition.
+    pub gaps: Vec<Gap>,
+}
+
+/// A key of the list beside missing ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Neighbour {
+    /// The key.
+    pub business_key: BusinessKey,
+    /// Its line in the list.
+    pub line: u64,
+    /// Its first record; `null` where it could not be read a second time.
+    pub copy: Option<Copy>,
+}
+
+/// Keys that are stored and not in the list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Unexpected {
+    /// How many.
+    pub count: u64,
+    /// Records with them.
+    pub records: u64,
+    /// The first ones by topic, partition and offset.
+    pub keys: Vec<UnexpectedKey>,
+}
+
+/// A key that the list does not have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnexpectedKey {
+    /// The key.
+    pub business_key: BusinessKey,
+    /// Its first record.
+    pub copy: Copy,
+}
+
+/// Both isolation levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Levels {
+    /// All that is stored.
+    pub read_uncommitted: Seen,
+    /// Without aborted transactions, and up to the first open one.
+    pub read_committed: Seen,
+}
+
+/// Keys of the list by how often a consumer gets them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Seen {
+    /// Once.
+    pub once: u64,
+    /// More than once.
+    pub more: u64,
+    /// Never.
+    pub missing: u64,
+}
+
+impl Seen {
+    /// Counts a key with so many records.
+    pub fn add(&mut self, records: u64) {
+        match records {
+            0 => self.missing = self.missing.saturating_add(1),
+            1 => self.once = self.once.saturating_add(1),
+            _ => self.more = self.more.saturating_add(1),
+        }
+    }
+}
+
+/// What became of acknowledged offsets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Acknowledged {
+    /// Entries with an acknowledged offset.
+    pub entries: u64,
+    /// Of these, whose record stands there.
+    pub stored_there: u64,
+    /// Of these, that could not be looked up: no partition is given, and there are several.
+    pub unplaced: u64,
+    /// Of these, where another record stands or none.
+    pub elsewhere: u64,
+    /// The first ones.
+    pub examples: Vec<Acknowledgement>,
+}
+
+/// An acknowledged offset that holds no record with the key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Acknowledgement {
+    /// The key.
+    pub business_key: BusinessKey,
+    /// Its line in the list.
+    pub line: u64,
+    /// The partition.
+    pub partition: i32,
+    /// The offset.
+    pub offset: i64,
+    /// What is there: `another-key`, `nothing`, `behind-the-end`, `below-the-start`,
+    /// `partition-not-given`.
+    pub what: String,
+    /// The key of the record that stands there.
+    pub holds: Option<BusinessKey>,
+}
+
+impl Reconciled {
+    /// Whether each key of the list is stored once, whatever the isolation level.
+    #[must_use]
+    pub fn all_once(&self) -> bool {
+        self.stored_more.count == 0 && self.missing.count == 0 && self.visibility.read_committed.missing == 0
+    }
+}

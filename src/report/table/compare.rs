@@ -1,0 +1,264 @@
+//! `compare` for a terminal: each pair of logs with what is equal, what only one holds, and what stands
+//! beside the logs.
+
+use super::{coverage, escaped, finding, named, timeline};
+use crate::finding::Visibility;
+use crate::report::answer::Answer;
+use crate::report::compare::{Compared, Mirror, Pair, Range, Side};
+use crate::report::escape::Terminal;
+use crate::report::layout::{Page, Width};
+use crate::report::model::LeaderEpochStart;
+use crate::report::wording::{business_key, counted, number, time};
+use std::io::{self, Write};
+
+/// Entries of each list that are shown.
+const SHOWN: usize = 10;
+/// Pairs that are shown in full.
+const PAIRS: usize = 20;
+/// Columns of a key.
+const KEY_COLUMNS: usize = 48;
+
+/// Whether what happened is shown in the order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Events {
+    /// It is.
+    Shown,
+    /// It is in the JSON.
+    LeftOut,
+}
+
+/// Writes the answer.
+pub fn write(
+    answer: &Answer<Compared>,
+    reading: coverage::Reading,
+    events: Events,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page::new(width);
+    let told = &answer.body;
+    page.paragraph(0, &headline(told));
+    let mut in_order: Vec<&Pair> = told.pairs.iter().collect();
+    in_order.sort_by_key(|pair| pair.equal);
+    for pair in in_order.iter().take(PAIRS) {
+        page.blank();
+        show(&mut page, pair);
+    }
+    let more = told.pairs.len().saturating_sub(PAIRS) as u64;
+    if more > 0 {
+        page.blank();
+        page.paragraph(0, &format!("… and {} more in the JSON", counted(more, "pair")));
+    }
+    for found in &told.findings {
+        page.blank();
+        finding::show(&mut page, found);
+    }
+    if events == Events::Shown {
+        page.blank();
+        timeline::show(&mut page, &told.events, told.events_omitted);
+    }
+    page.blank();
+    if !told.unpaired.is_empty() {
+        let shown: Vec<_> = told.unpaired.iter().take(SHOWN).map(|path| escaped(path).into_owned()).collect();
+        let more = told.unpaired.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        page.paragraph(0, &format!("Without counterpart: {}{more}", shown.join(", ")));
+    }
+    coverage::write(&mut page, &answer.coverage, reading);
+    page.write(out)
+}
+
+fn headline(told: &Compared) -> String {
+    let all = told.pairs.len() as u64;
+    let different = told.pairs.iter().filter(|pair| !pair.equal).count() as u64;
+    match different {
+        0 => format!("{} compared: all are equal.", counted(all, "pair")),
+        different => format!("{} compared: {} different.", counted(all, "pair"), number(different)),
+    }
+}
+
+fn show(page: &mut Page, pair: &Pair) {
+    page.paragraph(0, &format!("{} — {}", place(&pair.a), place(&pair.b)));
+    page.item(2, &state(pair));
+    for (name, side) in [("a", &pair.a), ("b", &pair.b)] {
+        page.item(2, &side_line(name, side));
+    }
+    if let Some(mirror) = &pair.mirror {
+        mirror_lines(page, mirror);
+    }
+    ranges(page, "only in a", &pair.only_a);
+    ranges(page, "only in b", &pair.only_b);
+    ranges(page, "different", &pair.different);
+    if pair.ranges_omitted > 0 {
+        page.paragraph(2, &format!("… and {} more stretches", number(pair.ranges_omitted)));
+    }
+    for (name, lacks) in [("a", pair.lacks_a), ("b", pair.lacks_b)] {
+        if lacks.cleaned > 0 {
+            page.item(
+                2,
+                &format!("{name} lacks {} where its cleaner has been", counted(lacks.cleaned, "record")),
+            );
+        }
+        if lacks.unreadable > 0 {
+            page.item(
+                2,
+                &format!("{name} lacks {} where bytes cannot be read", counted(lacks.unreadable, "record")),
+            );
+        }
+    }
+    if let Some(part) = &pair.leader_epochs_part_at {
+        page.item(
+            2,
+            &format!(
+                "leader epochs part at epoch {}, which begins at offset {}",
+                part.epoch, part.start_offset
+            ),
+        );
+    }
+    for snapshot in pair.snapshots.iter().take(SHOWN) {
+        let what = match &snapshot.unreadable {
+            Some(why) => format!("cannot be read: {}", escaped(why)),
+            None => format!("differs in {}", counted(snapshot.producer_ids.len() as u64, "producer")),
+        };
+        page.item(2, &format!("{} {what}", named(&snapshot.file)));
+    }
+    records(page, pair);
+}
+
+fn place(side: &Side) -> String {
+    let broker = side.broker_id.map_or_else(String::new, |id| format!(" (broker {id})"));
+    format!("{}{broker}", escaped(&side.directory))
+}
+
+fn state(pair: &Pair) -> String {
+    if pair.mirror.is_some() {
+        let equal = if pair.equal { "the mirror holds what the source holds" } else { "the mirror differs" };
+        return format!("matched by {}: {equal}", named(&pair.matched_by));
+    }
+    let up_to = pair.equal_up_to.unwrap_or(0);
+    match (pair.first_difference, pair.equal, pair.compaction_only) {
+        (Some(first), ..) => format!("equal below offset {up_to}; the first difference is at {first}"),
+        (None, false, _) => format!("equal below offset {up_to}; one of them goes on behind it"),
+        (None, true, true) => format!("equal below offset {up_to}, but for what compaction took"),
+        (None, true, false) => format!("equal below offset {up_to}"),
+    }
+}
+
+fn side_line(name: &str, side: &Side) -> String {
+    let mut parts = vec![format!("offsets {}–{}", side.log_start_offset, side.log_end_offset)];
+    parts.push(counted(side.records, "record"));
+    for (what, offset) in [
+        ("high watermark", side.high_watermark),
+        ("recovery point", side.recovery_point),
+        ("cleaned up to", side.cleaned_up_to),
+    ] {
+        parts.extend(offset.map(|offset| format!("{what} {offset}")));
+    }
+    if !side.leader_epochs.is_empty() {
+        parts.push(format!("leader epochs {}", epochs(&side.leader_epochs)));
+    }
+    format!("{name}: {}", parts.join(", "))
+}
+
+fn epochs(epochs: &[LeaderEpochStart]) -> String {
+    let skipped = epochs.len().saturating_sub(SHOWN);
+    let shown: Vec<_> = epochs
+        .iter()
+        .skip(skipped)
+        .map(|start| format!("{} from {}", start.epoch, start.start_offset))
+        .collect();
+    let before = if skipped > 0 { "… ".to_owned() } else { String::new() };
+    format!("{before}{}", shown.join(", "))
+}
+
+fn mirror_lines(page: &mut Page, mirror: &Mirror) {
+    let withheld = match mirror.missing_withheld {
+        0 => String::new(),
+        withheld => format!(" ({} of them aborted or open)", number(withheld)),
+    };
+    page.item(
+        2,
+        &format!(
+            "{} matched, {} missing{withheld}, {} extra, {} repeated",
+            number(mirror.matched),
+            number(mirror.missing),
+            number(mirror.extra),
+            number(mirror.repeated)
+        ),
+    );
+    if mirror.unmatched > 0 {
+        page.item(2, &format!("{} have no key or cannot be decoded", counted(mirror.unmatched, "record")));
+    }
+    for one in mirror.mapping.iter().take(SHOWN) {
+        let last_b = one.first_b.saturating_add(one.last_a.saturating_sub(one.first_a));
+        page.item(
+            2,
+            &format!(
+                "offsets {}–{} stand at {}–{last_b}: {}",
+                one.first_a,
+                one.last_a,
+                one.first_b,
+                counted(one.records, "record")
+            ),
+        );
+    }
+    let more = (mirror.mapping.len().saturating_sub(SHOWN) as u64).saturating_add(mirror.mapping_omitted);
+    if more > 0 {
+        page.paragraph(2, &format!("… and {} more stretches", number(more)));
+    }
+}
+
+fn ranges(page: &mut Page, label: &str, ranges: &[Range]) {
+    for range in ranges.iter().take(SHOWN) {
+        let offsets = if range.first_offset == range.last_offset {
+            format!("offset {}", range.first_offset)
+        } else {
+            format!("offsets {}–{}", range.first_offset, range.last_offset)
+        };
+        let epochs = match range.leader_epochs {
+            Some([one, other]) if one == other => format!(", leader epoch {one}"),
+            Some([one, other]) => format!(", leader epochs {one}–{other}"),
+            None => String::new(),
+        };
+        page.item(
+            2,
+            &format!(
+                "{label}: {offsets}, {}, {}{epochs}",
+                counted(range.records, "record"),
+                named(&range.what)
+            ),
+        );
+    }
+    let more = ranges.len().saturating_sub(SHOWN) as u64;
+    if more > 0 {
+        page.paragraph(2, &format!("… and {} more stretches", number(more)));
+    }
+}
+
+fn records(page: &mut Page, pair: &Pair) {
+    for one in pair.records.iter().take(SHOWN) {
+        let copy = &one.copy;
+        let writer = copy.session.as_ref().map_or_else(
+            || "without producer id".to_owned(),
+            |session| format!("session {}", named(session)),
+        );
+        let seen = match copy.visibility {
+            Visibility::Aborted | Visibility::Open => format!(", {}", copy.visibility),
+            _ => String::new(),
+        };
+        let key = Terminal::text(&business_key(&one.business_key)).cut(KEY_COLUMNS).to_string();
+        page.item(
+            4,
+            &format!(
+                "{key}  {} offset {}, {writer}, {}{seen}",
+                escaped(&copy.directory),
+                copy.offset,
+                time(copy.timestamp, None)
+            ),
+        );
+    }
+    let more = pair.records.len().saturating_sub(SHOWN) as u64;
+    if more > 0 {
+        page.paragraph(4, &format!("… and {} more in the JSON", counted(more, "record")));
+    }
+}

@@ -1,0 +1,285 @@
+//! `reconcile` for a terminal: how many keys are stored once, more often or not at all, and where in
+//! the list the missing ones stand.
+
+use super::backdrop::label;
+use super::{coverage, escaped, named};
+use crate::finding::BusinessKey;
+use crate::report::answer::Answer;
+use crate::report::escape::Terminal;
+use crate::report::layout::{Page, Width};
+use crate::report::reconcile::{Acknowledgement, MissingStretch, Neighbour, Reconciled, Seen, StoredKey};
+use crate::report::wording::{business_key, counted, number, span};
+use std::io::{self, Write};
+
+/// Entries of each list that are shown.
+const SHOWN: usize = 10;
+/// Columns of a key.
+const KEY_COLUMNS: usize = 48;
+
+/// Writes the answer.
+pub fn write(
+    answer: &Answer<Reconciled>,
+    reading: coverage::Reading,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page::new(width);
+    let told = &answer.body;
+    page.paragraph(0, &headline(told));
+    page.blank();
+    page.hanging(0, &label("Expected"), &expected(told));
+    page.hanging(0, &label("Stored"), &format!("once {}", number(told.stored_once)));
+    page.hanging(0, &label(""), &format!("more than once {}", number(told.stored_more.count)));
+    page.hanging(0, &label("Missing"), &missing(told));
+    let unexpected = &told.unexpected;
+    page.hanging(
+        0,
+        &label("Unexpected"),
+        &format!("{} in {}", counted(unexpected.count, "key"), counted(unexpected.records, "record")),
+    );
+    levels(&mut page, told);
+    stretches(&mut page, told);
+    stored_more(&mut page, told);
+    acknowledged(&mut page, told);
+    unexpected_keys(&mut page, told);
+    page.blank();
+    for doubt in &told.doubts {
+        page.hanging(0, &label("Not read"), &escaped(doubt));
+    }
+    coverage::write(&mut page, &answer.coverage, reading);
+    page.write(out)
+}
+
+fn headline(told: &Reconciled) -> String {
+    let keys = told.expected.keys;
+    if told.all_once() {
+        return format!("All {} of the list are stored once.", counted(keys, "key"));
+    }
+    let mut parts = Vec::new();
+    if told.missing.count > 0 {
+        let where_to = if told.evidence_complete { "missing" } else { "not in what was read" };
+        parts.push(format!("{} {where_to}", number(told.missing.count)));
+    }
+    if told.stored_more.count > 0 {
+        parts.push(format!("{} stored more than once", number(told.stored_more.count)));
+    }
+    let unseen = told.visibility.read_committed.missing.saturating_sub(told.missing.count);
+    if unseen > 0 {
+        parts.push(format!("{} stored where read_committed consumers do not see them", number(unseen)));
+    }
+    format!("Of {} of the list {}.", counted(keys, "key"), parts.join(", "))
+}
+
+fn expected(told: &Reconciled) -> String {
+    let list = &told.expected;
+    let mut text = format!(
+        "{} in {}",
+        counted(list.keys, "key"),
+        counted(list.entries, "entry").replace("entrys", "entries")
+    );
+    if list.repeated_entries > 0 {
+        text = format!("{text}, {} repeat a key", number(list.repeated_entries));
+    }
+    if list.entries_without_key > 0 {
+        text = format!("{text}, {} have no key", number(list.entries_without_key));
+    }
+    format!("{text} ({}: {})", escaped(&list.file), escaped(&list.key.join(" + ")))
+}
+
+fn missing(told: &Reconciled) -> String {
+    let missing = &told.missing;
+    let mut text = format!(
+        "{} in {}",
+        counted(missing.count, "key"),
+        counted(missing.stretch_count, "stretch").replace("stretchs", "stretches")
+    );
+    if let Some(older) = missing.older_than_log.filter(|older| *older > 0) {
+        text = format!(
+            "{text}; {} were sent before the oldest record that is left: they may have been stored and deleted",
+            number(older)
+        );
+    }
+    text
+}
+
+fn levels(page: &mut Page, told: &Reconciled) {
+    let said = |seen: Seen| {
+        let (once, more, missing) = (number(seen.once), number(seen.more), number(seen.missing));
+        format!("once {once}, more than once {more}, never {missing}")
+    };
+    let (all, committed) = (told.visibility.read_uncommitted, told.visibility.read_committed);
+    if all == committed {
+        page.hanging(0, &label("Readers"), &format!("both isolation levels: {}", said(all)));
+    } else {
+        page.hanging(0, &label("Readers"), &format!("read_uncommitted: {}", said(all)));
+        page.hanging(0, &label(""), &format!("read_committed: {}", said(committed)));
+    }
+}
+
+fn key(key: &BusinessKey) -> String {
+    Terminal::text(&business_key(key)).cut(KEY_COLUMNS).to_string()
+}
+
+fn stretches(page: &mut Page, told: &Reconciled) {
+    let missing = &told.missing;
+    if missing.stretches.is_empty() {
+        return;
+    }
+    page.blank();
+    page.paragraph(0, if told.evidence_complete { "Missing" } else { "Not in what was read" });
+    for stretch in missing.stretches.iter().take(SHOWN) {
+        page.item(2, &stretch_line(stretch));
+        let beside = [("before", &stretch.before), ("behind", &stretch.after)];
+        for (side, neighbour) in beside {
+            if let Some(neighbour) = neighbour {
+                page.item(4, &neighbour_line(side, neighbour));
+            }
+        }
+        if let Some(session) = &stretch.session {
+            page.item(4, &format!("session {} wrote both", named(session)));
+        }
+        for gap in &stretch.gaps {
+            page.item(
+                4,
+                &format!(
+                    "gap in {}-{} at offset {}: PID {} lacks {} from {} on ({})",
+                    named(&gap.topic),
+                    gap.partition,
+                    gap.at_offset,
+                    gap.producer_id,
+                    counted(u64::from(gap.missing), "sequence"),
+                    gap.expected,
+                    gap.reason,
+                ),
+            );
+        }
+    }
+    more(page, missing.stretch_count, missing.stretches.len(), "stretches");
+}
+
+fn stretch_line(stretch: &MissingStretch) -> String {
+    let (first, last) = (&stretch.first, &stretch.last);
+    let times = span(first.timestamp, last.timestamp);
+    let times = if times.is_empty() { times } else { format!(", sent {times} UTC") };
+    if stretch.count == 1 {
+        format!("{}  line {}{times}", key(&first.business_key), first.line)
+    } else {
+        format!(
+            "{} … {}  lines {}–{}, {}{times}",
+            key(&first.business_key),
+            key(&last.business_key),
+            first.line,
+            last.line,
+            counted(stretch.count, "key"),
+        )
+    }
+}
+
+fn neighbour_line(side: &str, neighbour: &Neighbour) -> String {
+    let place = neighbour.copy.as_ref().map_or_else(String::new, |copy| {
+        let session = copy.session.as_ref().map_or_else(
+            || "without producer id".to_owned(),
+            |session| format!("session {}", named(session)),
+        );
+        let sequence = copy.sequence.map_or_else(String::new, |sequence| format!(", sequence {sequence}"));
+        format!(": {}-{} offset {}, {session}{sequence}", named(&copy.topic), copy.partition, copy.offset)
+    });
+    format!("{side}: {}{place}", key(&neighbour.business_key))
+}
+
+fn stored_more(page: &mut Page, told: &Reconciled) {
+    let stored = &told.stored_more;
+    if stored.keys.is_empty() {
+        return;
+    }
+    page.blank();
+    page.paragraph(0, "Stored more than once");
+    for one in stored.keys.iter().take(SHOWN) {
+        page.item(2, &stored_line(one));
+    }
+    more(page, stored.count, stored.keys.len(), "keys");
+}
+
+fn stored_line(one: &StoredKey) -> String {
+    let seen = if one.records == one.records_committed {
+        String::new()
+    } else {
+        format!(", {} for read_committed", number(one.records_committed))
+    };
+    let why = if one.findings.is_empty() {
+        "no finding: the records differ".to_owned()
+    } else {
+        one.findings.iter().map(|id| named(id).into_owned()).collect::<Vec<_>>().join(", ")
+    };
+    format!("{}  {}{seen}  {why}", key(&one.business_key), counted(one.records, "record"))
+}
+
+fn acknowledged(page: &mut Page, told: &Reconciled) {
+    let Some(told) = &told.acknowledged else { return };
+    page.blank();
+    page.paragraph(
+        0,
+        &format!(
+            "Acknowledged offsets: {} of {} hold the key",
+            number(told.stored_there),
+            number(told.entries)
+        ),
+    );
+    if told.unplaced > 0 {
+        page.item(
+            2,
+            &format!("{} could not be looked up: several partitions, and none named", number(told.unplaced)),
+        );
+    }
+    for one in told.examples.iter().take(SHOWN) {
+        page.item(2, &acknowledgement(one));
+    }
+    more(page, told.elsewhere, told.examples.len(), "entries");
+}
+
+fn acknowledgement(one: &Acknowledgement) -> String {
+    let what = match (one.what.as_str(), &one.holds) {
+        ("another-key", Some(holds)) => format!("holds {}", key(holds)),
+        ("behind-the-end", _) => "lies behind the end of the log".to_owned(),
+        ("below-the-start", _) => "lies before the start of the log".to_owned(),
+        ("partition-not-given", _) => "is in a partition that was not given".to_owned(),
+        _ => "holds nothing".to_owned(),
+    };
+    format!(
+        "{} (line {}): offset {} of partition {} {what}",
+        key(&one.business_key),
+        one.line,
+        one.offset,
+        one.partition
+    )
+}
+
+fn unexpected_keys(page: &mut Page, told: &Reconciled) {
+    let unexpected = &told.unexpected;
+    if unexpected.keys.is_empty() {
+        return;
+    }
+    page.blank();
+    page.paragraph(0, "Stored and not in the list");
+    for one in unexpected.keys.iter().take(SHOWN) {
+        let copy = &one.copy;
+        page.item(
+            2,
+            &format!(
+                "{}  {}-{} offset {}",
+                key(&one.business_key),
+                named(&copy.topic),
+                copy.partition,
+                copy.offset
+            ),
+        );
+    }
+    more(page, unexpected.count, unexpected.keys.len(), "keys");
+}
+
+fn more(page: &mut Page, all: u64, listed: usize, what: &str) {
+    let rest = all.saturating_sub(listed.min(SHOWN) as u64);
+    if rest > 0 {
+        page.paragraph(2, &format!("… and {} more {what}", number(rest)));
+    }
+}

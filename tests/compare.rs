@@ -1,0 +1,192 @@
+//! `compare`: replicas, copies of logs and mirrors side by side.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write or read its files has failed")]
+
+use dedup_audit::testkit::{SegmentBuilder, batch};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn compare(paths: &[PathBuf], more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dedup-audit")).arg("compare").args(paths).args(more).output().unwrap()
+}
+
+fn told(paths: &[PathBuf], more: &[&str], status: i32) -> Value {
+    let output = compare(paths, &[more, &["--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(status), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn set(scenario: &str, directories: &[&str]) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1").join(scenario);
+    directories.iter().map(|directory| root.join(directory)).collect()
+}
+
+#[test]
+fn replicas_that_an_unclean_election_parted_name_the_lost_tail_with_its_records() {
+    let answer = told(&set("three-brokers-diverged", &["data-3", "data-2"]), &[], 1);
+    let pairs = answer["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 2);
+    for (pair, lost) in pairs.iter().zip([8, 4]) {
+        let first = pair["firstDifference"].as_i64().unwrap();
+        assert_eq!(pair["equalUpTo"], first, "all below is equal");
+        // At each lost offset the leader has a record of another leader epoch, or none.
+        let in_old = |range: &Value| range["records"].as_u64().unwrap();
+        let ranges =
+            ["different", "onlyB"].map(|name| pair[name].as_array().unwrap().iter().map(in_old).sum::<u64>());
+        assert!(ranges.iter().sum::<u64>() >= lost, "{pair:#}");
+        let shown = pair["records"].as_array().unwrap();
+        let of_old = shown.iter().filter(|one| one["copy"]["brokerId"] == 2).count();
+        assert!(u64::try_from(of_old).unwrap() >= lost, "the lost records are shown: {pair:#}");
+        assert!(!pair["leaderEpochsPartAt"].is_null());
+    }
+    let finding = &answer["findings"][0];
+    assert_eq!(finding["code"], "replica-divergence");
+    assert_eq!(finding["partitions"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn replicas_that_rejoined_are_equal() {
+    let answer = told(&set("three-brokers-rejoined", &["data-1", "data-2", "data-3"]), &[], 0);
+    let pairs = answer["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 4);
+    assert!(pairs.iter().all(|pair| pair["equal"] == true && pair["firstDifference"].is_null()));
+    assert!(answer["findings"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_mirror_that_was_killed_holds_24_records_twice() {
+    let paths = set("mirrormaker2-kill-restart", &["data", "data"]);
+    for (more, by) in [(&[][..], "content"), (&["--key", "json:/eventId"][..], "key")] {
+        let answer = told(&paths, &[more, &["--mirror", "orders=east.orders"]].concat(), 1);
+        let mirrors: Vec<_> =
+            answer["pairs"].as_array().unwrap().iter().filter(|p| !p["mirror"].is_null()).collect();
+        let sum = |name: &str| mirrors.iter().map(|pair| pair["mirror"][name].as_u64().unwrap()).sum::<u64>();
+        assert_eq!((sum("missing"), sum("extra"), sum("repeated")), (0, 0, 24), "{by}");
+        assert_eq!(mirrors[0]["matchedBy"], by);
+        let mapped = mirrors.iter().flat_map(|pair| pair["mirror"]["mapping"].as_array().unwrap());
+        assert_eq!(mapped.map(|one| one["records"].as_u64().unwrap()).sum::<u64>(), sum("matched"));
+    }
+}
+
+#[test]
+fn every_set_compared_with_itself_is_equal() {
+    for scenario in
+        ["compacted", "three-brokers-diverged", "snapshot-damage", "txn-hanging", "retention-head"]
+    {
+        let root = if scenario.starts_with("three") { "data-1" } else { "data" };
+        let paths = set(scenario, &[root, root]);
+        let output = compare(&paths, &["--format", "json"]);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        for pair in answer["pairs"].as_array().unwrap() {
+            assert_eq!(pair["equal"], true, "{scenario}: {pair:#}");
+            for list in ["onlyA", "onlyB", "different", "records"] {
+                assert_eq!(pair[list], json!([]), "{scenario}");
+            }
+        }
+    }
+}
+
+/// Log directories of a test.
+struct Tree(tempfile::TempDir);
+
+impl Tree {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn log(&self, partition: &str, log: SegmentBuilder) -> PathBuf {
+        let at = self.0.path().join(partition);
+        fs::create_dir_all(&at).unwrap();
+        fs::write(at.join("00000000000000000000.log"), log.bytes()).unwrap();
+        at
+    }
+}
+
+fn orders(values: &[String]) -> SegmentBuilder {
+    (0..).zip(values).fold(SegmentBuilder::new(), |log, (at, value)| {
+        log.batch(batch().producer(7, 0, at).record(format!("order-{at}"), value.as_str()))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn a_difference_that_was_planted_is_found_where_it_is(count in 1_usize..30, at in 0_usize..30) {
+        let at = at % count;
+        let values: Vec<String> = (0..count).map(|number| format!("value-{number}")).collect();
+        let mut changed = values.clone();
+        changed[at] = "something else".to_owned();
+        let tree = Tree::new();
+        let a = tree.log("a/orders-0", orders(&values));
+        let b = tree.log("b/orders-0", orders(&changed));
+        let output = compare(&[a, b], &["--format", "json"]);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let pair = &answer["pairs"][0];
+        prop_assert_eq!(output.status.code(), Some(1));
+        prop_assert_eq!(&pair["firstDifference"], at);
+        let different = pair["different"].as_array().unwrap();
+        prop_assert_eq!(different.len(), 1);
+        let (first, last) = (&different[0]["firstOffset"], &different[0]["lastOffset"]);
+        prop_assert_eq!((first, last), (&json!(at), &json!(at)));
+        prop_assert_eq!(&different[0]["what"], "other-records");
+        prop_assert_eq!(pair["records"].as_array().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn a_tail_that_one_lacks_is_told_as_such() {
+    let values: Vec<String> = (0..5).map(|number| format!("v{number}")).collect();
+    let tree = Tree::new();
+    let paths = [tree.log("a/orders-0", orders(&values)), tree.log("b/orders-0", orders(&values[..3]))];
+    let answer = told(&paths, &[], 1);
+    let tail = &answer["pairs"][0]["onlyA"][0];
+    assert_eq!(
+        (&tail["what"], &tail["firstOffset"], &tail["lastOffset"]),
+        (&json!("tail"), &json!(3), &json!(4))
+    );
+    assert_eq!(answer["pairs"][0]["equalUpTo"], 3);
+    assert_eq!(answer["pairs"][0]["firstDifference"], Value::Null);
+}
+
+#[test]
+fn two_partitions_named_one_by_one_are_a_mirror_and_hostile_keys_are_escaped() {
+    let tree = Tree::new();
+    let log = |keys: &[&str]| {
+        keys.iter().fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(*key, "v")))
+    };
+    let a = tree.log("a/orders-0", log(&["x", "lost\u{1b}[2J", "y", "z"]));
+    let b = tree.log("b/copy-3", log(&["first", "x", "y", "y", "z"]));
+    let answer = told(&[a.clone(), b.clone()], &[], 1);
+    let pair = &answer["pairs"][0];
+    let mirror = &pair["mirror"];
+    let counts = ["matched", "missing", "extra", "repeated"].map(|name| mirror[name].as_u64().unwrap());
+    assert_eq!(counts, [3, 1, 1, 1]);
+    assert_eq!((&pair["onlyA"][0]["firstOffset"], &pair["onlyB"][0]["what"]), (&json!(1), &json!("extra")));
+    assert_eq!(
+        mirror["mapping"],
+        json!([
+            {"firstA": 0, "lastA": 0, "firstB": 1, "records": 1},
+            {"firstA": 2, "lastA": 2, "firstB": 2, "records": 1},
+            {"firstA": 3, "lastA": 3, "firstB": 4, "records": 1},
+        ])
+    );
+    let table = compare(&[a, b], &[]);
+    assert!(!table.stdout.contains(&0x1b), "{}", String::from_utf8_lossy(&table.stdout));
+}
+
+#[test]
+fn what_has_no_counterpart_cannot_be_compared() {
+    let tree = Tree::new();
+    for partition in ["a/orders-0", "a/orders-1", "b/invoices-0", "b/invoices-1"] {
+        tree.log(partition, orders(&["v".to_owned()]));
+    }
+    let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+    let output = compare(&paths, &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--mirror"));
+    told(&paths, &["--mirror", "orders=invoices"], 0);
+    assert_eq!(compare(&paths[..1], &[]).status.code(), Some(2));
+}

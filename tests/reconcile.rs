@@ -1,0 +1,313 @@
+//! `reconcile`: a list of keys against what is stored.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write or read its files has failed")]
+
+use dedup_audit::audit::{self, AuditOptions, Memory, Reconciler};
+use dedup_audit::expected::{Field, Fields, FileFormat, Header};
+use dedup_audit::keys::KeySpec;
+use dedup_audit::plan::KeyChoice;
+use dedup_audit::testkit::{SegmentBuilder, batch};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn reconcile(paths: &[PathBuf], list: &Path, more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .arg("reconcile")
+        .args(paths)
+        .arg("--expect")
+        .arg(list)
+        .args(more)
+        .output()
+        .unwrap()
+}
+
+fn told(paths: &[PathBuf], list: &Path, more: &[&str], status: i32) -> Value {
+    let output = reconcile(paths, list, &[more, &["--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(status), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn texts(keys: &Value) -> Vec<&str> {
+    let keys = keys.as_array().unwrap().iter();
+    keys.map(|key| key["businessKey"]["text"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_the_network_swallowed_is_missing_from_the_ledger() {
+    let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1/acks0-missing");
+    let label: Value = serde_json::from_slice(&fs::read(set.join("truth.json")).unwrap()).unwrap();
+    let list = set.join("ledger.ndjson");
+    let home = tempfile::tempdir().unwrap();
+    let written = home.path().join("missing.csv");
+    let more =
+        ["--expect-key", "/key", "--max-keys", "0", "--partition-count", "clicks=1", "--write-missing"];
+    let more = [&more[..], &[written.to_str().unwrap()]].concat();
+    let answer = told(&[set.join("data")], &list, &more, 1);
+    let missing: Vec<&str> =
+        label["missing"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
+    assert_eq!(texts(&answer["missing"]["keys"]), missing);
+    assert_eq!((&answer["storedOnce"], &answer["storedMore"]["count"]), (&json!(52), &json!(0)));
+    assert_eq!((&answer["expected"]["keys"], &answer["unexpected"]["count"]), (&json!(60), &json!(0)));
+    assert_eq!(answer["evidenceComplete"], true, "{}", answer["doubts"]);
+    // 21 … 27 and 44, each with its neighbours in the ledger.
+    let stretches = answer["missing"]["stretches"].as_array().unwrap();
+    let said: Vec<_> = stretches
+        .iter()
+        .map(|stretch| {
+            let beside = |side: &str| stretch[side]["businessKey"]["text"].as_str().unwrap().to_owned();
+            (beside("before"), stretch["count"].as_u64().unwrap(), beside("after"))
+        })
+        .collect();
+    let expected = [("click-0020", 7, "click-0028"), ("click-0043", 1, "click-0045")];
+    assert_eq!(said, expected.map(|(before, count, after)| (before.to_owned(), count, after.to_owned())));
+    let lines = fs::read_to_string(written).unwrap();
+    assert_eq!(
+        lines.lines().skip(1).map(|line| line.split(',').nth(1).unwrap()).collect::<Vec<_>>(),
+        missing
+    );
+}
+
+/// A topic of one or more partitions that a test writes.
+struct Topic(tempfile::TempDir);
+
+impl Topic {
+    fn new(partitions: Vec<SegmentBuilder>) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        for (number, log) in partitions.into_iter().enumerate() {
+            let at = home.path().join(format!("data/orders-{number}"));
+            fs::create_dir_all(&at).unwrap();
+            fs::write(at.join("00000000000000000000.log"), log.bytes()).unwrap();
+        }
+        Self(home)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.0.path().join("data")
+    }
+
+    fn list(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+fn one_by_one(keys: &[&str]) -> SegmentBuilder {
+    (0..).zip(keys).fold(SegmentBuilder::new(), |log, (at, key)| {
+        log.batch(batch().producer(1, 0, at).record(*key, format!("{{\"id\":\"{key}\"}}")))
+    })
+}
+
+#[test]
+fn an_acknowledged_offset_that_holds_another_record_is_told() {
+    let topic = Topic::new(vec![one_by_one(&["a", "b", "c"])]);
+    let list = topic.list("sent.csv", "key,offset,sent\na,0,5\nlost,1,6\nb,1,\nd,9,\nc,0,\ne,-1,\n");
+    let more = ["--expect-key", "key", "--expect-offset", "offset", "--expect-time", "sent"];
+    let answer = told(&[topic.data()], &list, &more, 1);
+    let acknowledged = &answer["acknowledged"];
+    assert_eq!((&acknowledged["entries"], &acknowledged["storedThere"]), (&json!(5), &json!(2)));
+    let said: Vec<_> = acknowledged["examples"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["businessKey"]["text"].clone(), one["what"].clone(), one["holds"]["text"].clone()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (json!("lost"), json!("another-key"), json!("b")),
+            (json!("d"), json!("behind-the-end"), Value::Null),
+            (json!("c"), json!("another-key"), json!("a")),
+        ]
+    );
+    assert_eq!(answer["missing"]["keys"][0]["timestamp"], 6);
+    let table = reconcile(&[topic.data()], &list, &more);
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(table.contains("lost (line 3): offset 1 of partition 0 holds b"), "{table}");
+}
+
+#[test]
+fn a_missing_key_stands_in_the_gap_of_its_session() {
+    let log = SegmentBuilder::new()
+        .batch(batch().producer(7, 0, 0).record("a", "1"))
+        .batch(batch().producer(7, 0, 2).record("c", "3"));
+    let topic = Topic::new(vec![log]);
+    let answer = told(&[topic.data()], &topic.list("keys.txt", "a\nb\nc\n"), &[], 1);
+    let stretch = &answer["missing"]["stretches"][0];
+    assert_eq!(stretch["session"], "7#1");
+    assert_eq!((&stretch["gaps"][0]["expected"], &stretch["gaps"][0]["missing"]), (&json!(1), &json!(1)));
+    assert_eq!(stretch["before"]["copy"]["offset"], 0);
+}
+
+#[test]
+fn keys_stored_more_than_once_name_their_finding_and_isolation_levels_differ() {
+    let log = SegmentBuilder::new()
+        .batch(batch().producer(1, 0, 0).record("twice", "x").record("once", "y"))
+        .batch(batch().producer(2, 0, 0).record("twice", "x"))
+        .batch(batch().producer(3, 0, 0).transactional().record("gone", "z"))
+        .abort(3, 0)
+        .batch(batch().producer(2, 0, 1).record("other", "w"));
+    let topic = Topic::new(vec![log]);
+    let list = topic.list("keys.txt", "twice\nonce\ngone\ntwice\n");
+    let answer = told(&[topic.data()], &list, &[], 1);
+    let more = &answer["storedMore"]["keys"][0];
+    assert_eq!((&more["records"], &more["findings"][0]), (&json!(2), &answer["findings"][0]["id"]));
+    assert_eq!(answer["visibility"]["readUncommitted"], json!({"once": 2, "more": 1, "missing": 0}));
+    assert_eq!(answer["visibility"]["readCommitted"], json!({"once": 1, "more": 1, "missing": 1}));
+    assert_eq!(answer["expected"]["repeatedEntries"], 1);
+    assert_eq!(texts(&answer["unexpected"]["keys"]), ["other"]);
+}
+
+#[test]
+fn numbers_and_texts_of_the_same_digits_are_one_key() {
+    let log = SegmentBuilder::new()
+        .batch(batch().record((), r#"{"id":41,"of":"a"}"#).record((), r#"{"id":"42","of":"a"}"#));
+    let topic = Topic::new(vec![log]);
+    for (name, text, key) in [
+        ("sent.csv", "id,of\n41,a\n42,a\n", ["id", "2"]),
+        ("sent.ndjson", "{\"id\":\"41\",\"of\":\"a\"}\n{\"id\":42,\"of\":\"a\"}\n", ["/id", "/of"]),
+    ] {
+        let list = topic.list(name, text);
+        let more = ["--key", "json:/id+json:/of", "--expect-key", key[0], "--expect-key", key[1]];
+        let answer = told(&[topic.data()], &list, &more, 0);
+        assert_eq!((&answer["storedOnce"], &answer["unexpected"]["count"]), (&json!(2), &json!(0)));
+    }
+}
+
+#[test]
+fn what_was_not_given_is_said_and_changes_the_words() {
+    let topic = Topic::new(vec![one_by_one(&["a"]), one_by_one(&["b"])]);
+    let list = topic.list("keys.txt", "a\nb\n");
+    let only = [topic.data().join("orders-1")];
+    let answer = told(&only, &list, &[], 1);
+    assert_eq!(answer["evidenceComplete"], false);
+    assert!(answer["doubts"][0].as_str().unwrap().contains("orders-0 of 2 partitions were not given"));
+    let table = String::from_utf8(reconcile(&only, &list, &[]).stdout).unwrap();
+    assert!(table.starts_with("Of 2 keys of the list 1 not in what was read."), "{table}");
+    told(&[topic.data()], &list, &[], 0);
+}
+
+#[test]
+fn all_stored_once_and_something_unreadable_is_status_3() {
+    let topic = Topic::new(vec![one_by_one(&["a", "b", "c"])]);
+    let log = topic.data().join("orders-0/00000000000000000000.log");
+    let mut bytes = fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    fs::write(&log, bytes).unwrap();
+    told(&[topic.data()], &topic.list("keys.txt", "a\nc\n"), &[], 3);
+    told(&[topic.data()], &topic.list("keys.txt", "a\nb\nc\n"), &[], 1);
+}
+
+#[test]
+fn hostile_keys_reach_neither_terminal_nor_spreadsheet() {
+    let hostile = "=cmd()\u{1b}[2J";
+    let topic = Topic::new(vec![one_by_one(&["a\u{1b}[31m", "b", "b"])]);
+    let list = topic.list("keys.txt", format!("=cmd()\n{hostile}\nb\n"));
+    let written = topic.0.path().join("missing.csv");
+    let table = reconcile(&[topic.data()], &list, &["--write-missing", written.to_str().unwrap()]);
+    assert!(!table.stdout.contains(&0x1b), "{}", String::from_utf8_lossy(&table.stdout));
+    let lines = fs::read_to_string(&written).unwrap();
+    let lines: Vec<_> = lines.lines().skip(1).collect();
+    // What is no printable text is written as base64.
+    assert_eq!(lines, ["1,\"'=cmd()\",text,,", "2,PWNtZCgpG1sySg==,base64,,"]);
+    // Whole or not at all, and not over what is there.
+    let again = reconcile(&[topic.data()], &list, &["--write-missing", written.to_str().unwrap()]);
+    assert_eq!(again.status.code(), Some(2));
+    let broken = topic.list("broken.ndjson", "{\"id\":\"a\"}\n{");
+    let other = topic.0.path().join("other.csv");
+    let more = ["--expect-key", "/id", "--write-missing", other.to_str().unwrap()];
+    let failed = reconcile(&[topic.data()], &broken, &more);
+    assert_eq!((failed.status.code(), other.exists()), (Some(2), false));
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("broken.ndjson line 2"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    /// Against a computation with sets, over two partitions.
+    #[test]
+    fn the_answer_is_that_of_sets(
+        stored in proptest::collection::vec((0_u32..60, 0_usize..2), 1..120),
+        sent in proptest::collection::vec(0_u32..80, 1..120),
+    ) {
+        let mut logs: [Vec<String>; 2] = Default::default();
+        let mut counts = BTreeMap::new();
+        for (key, partition) in &stored {
+            logs[*partition].push(format!("key-{key}"));
+            *counts.entry(*key).or_insert(0_u64) += 1;
+        }
+        let logs = logs.iter().map(|keys| one_by_one(&keys.iter().map(String::as_str).collect::<Vec<_>>()));
+        let topic = Topic::new(logs.collect());
+        let mut text = String::new();
+        for key in &sent {
+            writeln!(text, "key-{key}").unwrap();
+        }
+        let list = topic.list("keys.txt", text);
+        let distinct: BTreeSet<u32> = sent.iter().copied().collect();
+        let stored_as = |condition: &dyn Fn(u64) -> bool| {
+            distinct.iter().filter(|key| condition(counts.get(key).copied().unwrap_or(0))).count()
+        };
+        let unexpected = counts.keys().filter(|key| !distinct.contains(key)).count();
+        let missing = stored_as(&|count| count == 0);
+        let output = reconcile(&[topic.data()], &list, &["--format", "json", "--max-keys", "0"]);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        prop_assert_eq!(&answer["storedOnce"], stored_as(&|count| count == 1));
+        prop_assert_eq!(&answer["storedMore"]["count"], stored_as(&|count| count > 1));
+        prop_assert_eq!(&answer["missing"]["count"], missing);
+        prop_assert_eq!(&answer["unexpected"]["count"], unexpected);
+        let in_order: Vec<String> = {
+            let mut seen = BTreeSet::new();
+            let absent = sent.iter().filter(|key| !counts.contains_key(key) && seen.insert(**key));
+            absent.map(|key| format!("key-{key}")).collect()
+        };
+        prop_assert_eq!(texts(&answer["missing"]["keys"]), in_order);
+    }
+}
+
+/// 30,000 rows on either side take 2 MB; a bound of 256 KiB leaves them a fraction of it.
+#[test]
+fn the_answer_is_the_same_when_it_spills() {
+    let all = 30_000;
+    let key = |at: u32| format!("key-{at}");
+    let log = (0..all / 300).fold(SegmentBuilder::new(), |log, at| {
+        let records = (at * 300..(at + 1) * 300).filter(|at| at % 1000 != 7);
+        log.batch(records.fold(batch(), |batch, at| batch.record(key(at), "")))
+    });
+    let topic = Topic::new(vec![log]);
+    let list: String = (0..all).filter(|at| at % 1000 != 9).fold(String::new(), |mut list, at| {
+        writeln!(list, "{}", key(at)).unwrap();
+        list
+    });
+    let list = topic.list("keys.txt", list);
+    let answers = [256 << 10, 1 << 30].map(|limit| {
+        let memory = Memory { limit, temp_dir: topic.0.path().to_owned() };
+        let record_key = KeySpec::record_key();
+        let options = AuditOptions {
+            key: KeyChoice::User(record_key.clone()),
+            memory,
+            threads: 2,
+            ..AuditOptions::over(vec![topic.data()])
+        };
+        let fields = Fields {
+            format: FileFormat::Lines,
+            header: Header::Names,
+            key: vec![Field::Line],
+            time: None,
+            offset: None,
+            partition: None,
+        };
+        let mut missing = Vec::new();
+        let reconciler = Reconciler::new(list.clone(), fields, record_key, 1000, &mut missing);
+        let (_, answer) = audit::reconcile(&options, reconciler).unwrap();
+        (answer, missing)
+    });
+    let [(answer, missing), other] = answers;
+    assert_eq!((answer.missing.count, answer.unexpected.count, answer.stored_once), (30, 30, 29_940));
+    assert_eq!(missing.split(|byte| *byte == b'\n').count(), 32);
+    assert_eq!((answer, missing), other);
+}
