@@ -332,7 +332,9 @@ impl<'s> Fold<'s> {
             return;
         }
         if let Some(held) = self.held.take() {
-            if piece.first_offset() < held.next_offset() && piece.first_offset().is_some() {
+            let steps_back = piece.first_offset() < held.next_offset() && piece.first_offset().is_some();
+            // Damage can begin with the last offset before it, which only what follows contradicts.
+            if steps_back || (piece.irregular && piece.unreadable.is_none()) {
                 return self.scan(segment, held.position, None);
             }
             self.commit(segment, held);

@@ -22,7 +22,7 @@ mod order;
 mod resync;
 
 use self::candidate::{Candidate, Fault, PREFIX, Prefix, examine, to_u64};
-use self::order::{Order, Place};
+use self::order::{Order, Place, place_ahead};
 use self::resync::{Effort, Next, Resumed, Torn, resume};
 use super::damage::{Damage, DamageKind};
 use super::record_batch::{Batch, BatchHeader, HEADER_LENGTH};
@@ -99,13 +99,14 @@ impl<S: ByteSource> SegmentScanner<S> {
     pub fn new(source: S, segment_base: Offset, tail: TailExpectation) -> Self {
         // A segment spans at most 2³¹ offsets, because its index counts them in 32 bits.
         let upper = segment_base.plus(i64::from(i32::MAX)).next();
-        let order = Order { lowest: Some(segment_base), exact: true, behind: None, upper };
+        let order = Order { lowest: Some(segment_base), exact: true, behind: None, before_step: None, upper };
         Self::with_order(source, order, tail)
     }
 
     /// Begins at the first byte of a file whose name does not say where its offsets begin.
     pub fn unnamed(source: S, tail: TailExpectation) -> Self {
-        let order = Order { lowest: None, exact: false, behind: None, upper: Offset(i64::MAX) };
+        let order =
+            Order { lowest: None, exact: false, behind: None, before_step: None, upper: Offset(i64::MAX) };
         Self::with_order(source, order, tail)
     }
 
@@ -127,7 +128,7 @@ impl<S: ByteSource> SegmentScanner<S> {
     pub fn starting_at(mut self, position: FilePosition, next_offset: Option<Offset>) -> Self {
         self.position = position.0;
         match next_offset {
-            Some(next) => self.order.advance(next),
+            Some(next) => self.order.advance(next, next),
             None if position.0 > 0 => self.order.skip(),
             None => {}
         }
@@ -193,14 +194,20 @@ impl<S: ByteSource> SegmentScanner<S> {
     }
 
     fn whole(&mut self, size: u64, header: BatchHeader) -> io::Result<Step> {
-        match self.order.place(&mut self.source, &header, self.position, size)? {
-            Place::Fits => {
-                self.order.advance(header.last_offset().next());
+        let place = match self.order.place(&mut self.source, &header, self.position, size)? {
+            Place::Ahead => self.ahead(size, &header)?,
+            place => place,
+        };
+        match place {
+            Place::Fits | Place::Ahead => {
+                self.order.advance(header.base_offset, header.last_offset().next());
                 Ok(Step::Batch { size, header })
             }
             Place::Misplaced { belongs_at, missing, detail } => {
                 match belongs_at {
-                    Some(base) => self.order.advance(base.plus(i64::from(header.last_offset_delta)).next()),
+                    Some(base) => {
+                        self.order.advance(base, base.plus(i64::from(header.last_offset_delta)).next());
+                    }
                     None => self.order.pass(header.last_offset().next()),
                 }
                 let damage = Damage {
@@ -217,11 +224,28 @@ impl<S: ByteSource> SegmentScanner<S> {
         }
     }
 
+    /// Looks behind what cannot be read for a batch that says whether this one is out of place.
+    fn ahead(&mut self, size: u64, header: &BatchHeader) -> io::Result<Place> {
+        let end = self.position.saturating_add(size);
+        let Candidate::Broken { declared, cost, .. } = examine(&mut self.source, end)? else {
+            return Ok(Place::Ahead);
+        };
+        // What an exhausted allowance means is said by the next step.
+        let _ = self.effort.spend(cost);
+        let (source, effort) = (&mut self.source, &mut self.effort);
+        match resume(source, end, declared, Torn::Excluded, &self.order, effort)? {
+            Resumed::At { position, next: Next::Batch { .. } } | Resumed::LengthOnly { position, .. } => {
+                place_ahead(&mut self.source, header, position)
+            }
+            Resumed::At { .. } | Resumed::Nowhere | Resumed::GaveUp => Ok(Place::Ahead),
+        }
+    }
+
     /// A batch of which the checksum proves all but the place in line.
     fn suspect(&mut self, kind: DamageKind, length: u64, header: BatchHeader, detail: String) -> Step {
         let belongs_at = Some(header.base_offset).filter(|_| self.order.admits(&header));
         match belongs_at {
-            Some(_) => self.order.advance(header.last_offset().next()),
+            Some(base) => self.order.advance(base, header.last_offset().next()),
             None => self.order.pass(header.last_offset().next()),
         }
         let damage = Damage {

@@ -5,7 +5,8 @@
 //! steps back for good (a restored copy, a power loss), the batches are in order among themselves
 //! but repeat offsets that were there before.
 //!
-//! Compaction leaves holes, so a step forward alone says nothing.
+//! Compaction leaves holes, so a step forward alone says nothing. It stays in doubt until a batch
+//! behind it fits: where damage follows, the log may go on below it.
 
 use super::candidate::{CHUNK, Candidate, Prefix, examine};
 use crate::format::record_batch::{BatchHeader, HEADER_LENGTH};
@@ -23,6 +24,9 @@ pub(super) struct Order {
     pub(super) exact: bool,
     /// The offset behind the last batch, wherever that stood; lower while the log repeats offsets.
     pub(super) behind: Option<Offset>,
+    /// The smallest offset that could have followed before the last batch stepped forward, while no
+    /// batch behind it has said that the step is right.
+    pub(super) before_step: Option<Offset>,
     /// No offset of this segment reaches this one.
     pub(super) upper: Offset,
 }
@@ -32,6 +36,8 @@ pub(super) struct Order {
 pub(super) enum Place {
     /// It stands where it can stand.
     Fits,
+    /// It steps forward, and the batch behind it cannot be read.
+    Ahead,
     /// It does not; where it belongs, when they say that, and the offsets that are missing instead.
     Misplaced { belongs_at: Option<Offset>, missing: Option<(Offset, Offset)>, detail: String },
 }
@@ -44,7 +50,8 @@ impl Order {
 
     /// The same for a base offset alone.
     pub(super) fn admits_base(&self, base: Offset) -> bool {
-        self.lowest.min(self.behind).unwrap_or(Offset(0)) <= base && base < self.upper
+        let lowest = self.lowest.min(self.behind).unwrap_or(Offset(0));
+        self.before_step.map_or(lowest, |before| before.min(lowest)) <= base && base < self.upper
     }
 
     /// Whether a cut batch of this segment that begins at `lowest` or later can start with these
@@ -56,8 +63,15 @@ impl Order {
             && Some(shown) <= starts(self.upper.plus(-1)).get(..shown.len())
     }
 
-    /// Goes on behind a batch that ends before `next`.
-    pub(super) fn advance(&mut self, next: Offset) {
+    /// Goes on behind a batch from `base` that ends before `next`.
+    pub(super) fn advance(&mut self, base: Offset, next: Offset) {
+        match self.before_step {
+            Some(before) if self.lowest.is_some_and(|lowest| base < lowest) && before <= base => {
+                self.lowest = Some(before);
+                self.before_step = None;
+            }
+            _ => self.before_step = self.lowest.filter(|&lowest| lowest < base),
+        }
         self.behind = Some(next);
         self.lowest = Some(self.lowest.map_or(next, |lowest| lowest.max(next)));
         self.exact = true;
@@ -93,25 +107,27 @@ impl Order {
             .filter(|_| self.exact && header.records_count.is_some());
         if base < lowest {
             let next = neighbour(source, end)?;
-            let belongs_at = next.filter(|next| Some(next.base) == joined).map(|_| lowest);
-            let before = lowest.plus(-1);
-            return Ok(match belongs_at {
-                Some(_) => misplaced(header, lowest, joined),
-                None => Place::Misplaced {
-                    belongs_at: None,
-                    missing: None,
-                    detail: format!("base offset {base} behind offset {before}: offsets step back"),
-                },
-            });
+            if next.as_ref().is_some_and(|next| Some(next.base) == joined) {
+                return Ok(misplaced(header, lowest, joined));
+            }
+            let detail = format!("base offset {base} behind offset {}: offsets step back", lowest.plus(-1));
+            // Of a step forward and what follows it below, damage between them, two that go on from
+            // each other are right.
+            let goes_on = next.is_none_or(|next| next.base < lowest || next.base == last.next());
+            let belongs_at = self.before_step.filter(|&before| before <= base && goes_on).map(|_| base);
+            return Ok(Place::Misplaced { belongs_at, missing: None, detail });
         }
         let ahead = behind(source, position, size)?;
-        if last < self.upper && ahead.is_none_or(|ahead| ahead > last) {
+        if last < self.upper && ahead.is_none_or(|ahead| last < ahead && ahead < self.upper) {
             return Ok(Place::Fits);
         }
         let next = neighbour(source, end)?;
         let Some(next) = next else {
+            if joined.is_some() && joined == ahead {
+                return Ok(misplaced(header, lowest, joined));
+            }
             if last < self.upper {
-                return Ok(Place::Fits);
+                return Ok(Place::Ahead);
             }
             if joined == Some(self.upper) {
                 return Ok(misplaced(header, lowest, joined));
@@ -137,6 +153,28 @@ impl Order {
         }
         Ok(Place::Fits)
     }
+}
+
+/// Asks what is found at `position`, behind what cannot be read, about a batch that is
+/// [`Place::Ahead`].
+pub(super) fn place_ahead<S: ByteSource>(
+    source: &mut S,
+    header: &BatchHeader,
+    position: u64,
+) -> io::Result<Place> {
+    let (base, last) = (header.base_offset, header.last_offset());
+    let Some(next) = neighbour(source, position)?.filter(|next| next.base <= last) else {
+        return Ok(Place::Fits);
+    };
+    let next_end = next.length.map(|length| next.base.plus(length));
+    if let Some(third) = neighbour(source, next.end)?
+        && last < third.base
+        && next_end != Some(third.base)
+    {
+        return Ok(Place::Fits);
+    }
+    let detail = format!("base offset {base} before damage, the log goes on at {} behind it", next.base);
+    Ok(Place::Misplaced { belongs_at: None, missing: None, detail })
 }
 
 /// The base offset that stands behind the batch. It is asked for together with the batch, because

@@ -232,12 +232,18 @@ impl<S: ByteSource> Search<'_, S> {
         if end >= self.source.len() {
             return Ok(Some(Next::Nothing));
         }
-        if let Some(prefix) = Prefix::read(self.source.window(end, HEADER_LENGTH)?)
-            && self.order.admits_base(prefix.base_offset)
-            && prefix.length >= prefix.smallest()
-        {
-            let proved = self.proves(end)?;
-            return Ok(proved.map(|(_, header)| Next::Batch { base_offset: base_offset(&header) }));
+        if let Some(prefix) = Prefix::read(self.source.window(end, HEADER_LENGTH)?) {
+            let base = prefix.base_offset;
+            let follows = Some(base) == self.wreck.next;
+            if self.order.admits_base(base) && prefix.length >= prefix.smallest() {
+                let proved = self.proves(end)?.map(|(_, header)| base_offset(&header));
+                // One that is broken itself is still the next one when its offset says so.
+                let proved = proved.or_else(|| follows.then_some(Some(base)));
+                return Ok(proved.map(|base_offset| Next::Batch { base_offset }));
+            }
+            if follows {
+                return Ok(Some(Next::Batch { base_offset: Some(base) }));
+            }
         }
         let zeros = self.effort.end_of_zeros(self.source, end)?;
         Ok((zeros >= self.source.len()).then_some(Next::Nothing))
@@ -283,6 +289,7 @@ impl<S: ByteSource> Search<'_, S> {
             }
             if by_own_proof
                 && found.is_none()
+                && self.can_prove(at)?
                 && let Some((size, header)) = self.proves(at)?
             {
                 let base = base_offset(&header);
@@ -309,17 +316,31 @@ impl<S: ByteSource> Search<'_, S> {
         Ok(if self.effort.is_spent() { Resumed::GaveUp } else { Resumed::Nowhere })
     }
 
-    /// How far it is from `at` to the first place where a batch of this segment could begin.
+    /// Whether a batch of this segment could stand at `at`.
+    fn can_prove(&mut self, at: u64) -> io::Result<bool> {
+        let prefix = Prefix::read(self.source.window(at, super::candidate::PREFIX)?);
+        Ok(prefix.is_some_and(|prefix| {
+            (0..=2).contains(&prefix.magic)
+                && prefix.length >= prefix.smallest()
+                && self.order.admits_base(prefix.base_offset)
+        }))
+    }
+
+    /// How far it is from `at` to the first place where the broken batch could end: where another
+    /// begins, or what is left of the start of one.
     fn next_possible(&mut self, at: u64, end: u64) -> io::Result<Option<u64>> {
         let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
+        let longest = self.source.len().saturating_sub(at);
         let window = self.source.window(at, WINDOW)?;
         let window = window.get(..WINDOW).unwrap_or(window);
-        let order = self.order;
+        let (order, next) = (self.order, self.wreck.next);
         let hop = window.windows(super::candidate::PREFIX).take(left).position(|bytes| {
-            bytes.last().is_some_and(|&magic| magic <= 2)
-                && Prefix::read(bytes).is_some_and(|prefix| {
-                    prefix.length >= prefix.smallest() && order.admits_base(prefix.base_offset)
-                })
+            Prefix::read(bytes).is_some_and(|prefix| {
+                let can_begin = (0..=2).contains(&prefix.magic)
+                    && prefix.length >= prefix.smallest()
+                    && (order.admits_base(prefix.base_offset) || prefix.size() <= longest);
+                can_begin || Some(prefix.base_offset) == next
+            })
         });
         Ok(hop.map(to_u64))
     }

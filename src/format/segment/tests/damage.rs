@@ -247,3 +247,90 @@ fn two_broken_batches_in_a_row_cost_no_third() {
         }
     }
 }
+
+#[test]
+fn a_step_forward_before_damage_hides_no_batch_behind_it() {
+    // Beside holes it can stay open which of two batches is out of place; both are read.
+    for (segment, in_line) in [(mixed(), true), (uniform(), true), (compacted(), false)] {
+        let places = segment.places().to_vec();
+        let bytes = segment.bytes();
+        for (pair, rest) in places.windows(2).zip((2..).map(|next| &places[next..])) {
+            let [stepped, hit] = pair else { unreachable!() };
+            for byte in 3..8 {
+                for mask in [1u8, 4, 64] {
+                    for (start, length) in [(0, 8), (3, 4), (8, 4), (0, 17), (30, 20)] {
+                        let mut bytes = bytes.clone();
+                        bytes[stepped.position + byte] ^= mask;
+                        bytes[hit.position + start..][..length].iter_mut().for_each(|byte| *byte ^= 0x15);
+                        let seen = scan(&bytes);
+                        let readable = |place: &Place| {
+                            let at = place.position as u64;
+                            seen.iter().any(|item| match item {
+                                Seen::Good { position, .. } => *position == at,
+                                Seen::Suspect { position, belongs_at, .. } => {
+                                    *position == at && (!in_line || *belongs_at == Some(place.base_offset))
+                                }
+                                Seen::Damage(_) => false,
+                            })
+                        };
+                        assert!(rest.iter().all(readable), "{byte} {mask} {start}: {seen:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_offset_is_contradicted_by_a_neighbour_with_a_wrong_checksum() {
+    let segment = mixed();
+    let mut bytes = segment.clone().bytes();
+    bytes[segment.places()[1].position + 6] ^= 1;
+    bytes[segment.places()[2].position + 40] ^= 1;
+    let seen = scan(&bytes);
+    let Seen::Suspect { kind, belongs_at, .. } = seen[1] else { panic!("{seen:?}") };
+    assert_eq!((kind, belongs_at), (DamageKind::BadOffset, Some(segment.places()[1].base_offset)));
+    assert_eq!(seen.iter().filter(|item| matches!(item, Seen::Good { .. })).count(), 5, "{seen:?}");
+}
+
+#[test]
+fn a_wrong_length_is_mended_where_the_next_start_is_hit_too() {
+    for segment in [mixed(), uniform()] {
+        let (first, next) = (segment.places()[2], segment.places()[3]);
+        for byte in 0..17 {
+            let mut bytes = segment.clone().bytes();
+            bytes[first.position + 9] ^= 0x40;
+            bytes[next.position + byte] ^= 0x20;
+            let seen = scan(&bytes);
+            let Seen::Suspect { kind, position, .. } = seen[2] else { panic!("{byte}: {seen:?}") };
+            assert_eq!((kind, position), (DamageKind::BadLength, first.position as u64));
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn two_damages_lose_no_batch_that_neither_touches(
+        hits in proptest::collection::vec((0usize..5000, 1usize..40, 1u8..), 2),
+        kind in 0..4,
+    ) {
+        let segment = match kind { 0 => mixed(), 1 => uniform(), 2 => compacted(), _ => legacy() };
+        let mut bytes = segment.clone().bytes();
+        let hits: Vec<_> = hits.into_iter().map(|(at, length, mask)| {
+            let at = at % bytes.len();
+            // Most are one byte, which is the hardest to notice.
+            (at..(at + length.saturating_sub(20).max(1)).min(bytes.len()), mask)
+        }).collect();
+        for (range, mask) in &hits {
+            bytes[range.clone()].iter_mut().for_each(|byte| *byte ^= mask);
+        }
+        let seen = scan(&bytes);
+        for place in segment.places() {
+            let end = place.position + place.length;
+            let is_hit = hits.iter().any(|(range, _)| range.start < end && place.position < range.end);
+            let at = (place.position as u64, place.length as u64);
+            let is_read = seen.iter().any(|item| !matches!(item, Seen::Damage(_)) && item.span() == at);
+            proptest::prop_assert!(is_hit || is_read, "{place:?} {hits:?}: {seen:?}");
+        }
+    }
+}

@@ -129,3 +129,19 @@ fn legacy() -> SegmentBuilder {
         .batch(records(2))
         .batch(records(1))
 }
+
+/// Batches with holes between them and in them, as a cleaner leaves them.
+fn compacted() -> SegmentBuilder {
+    SegmentBuilder::new()
+        .batch(records(3).kept(&[0, 2]))
+        .skip_to(10)
+        .batch(records(2))
+        .batch(records(4).kept(&[3]))
+        .skip_to(40)
+        .batch(records(1))
+        .skip_to(300)
+        .batch(records(2))
+        .batch(records(2))
+        .skip_to(900)
+        .batch(records(1))
+}
