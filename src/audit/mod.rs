@@ -8,6 +8,7 @@
 //! Each file is read once; only batches with records that may be copies are read again, and the
 //! replicas of a partition once more, side by side.
 
+mod abort_indexes;
 mod assemble;
 mod batches;
 mod chunks;
@@ -575,6 +576,7 @@ fn subject<'p>(
         leader_epochs: dir.leader_epochs.iter().map(|line| (line.epoch, line.start_offset)).collect(),
         snapshots,
         clean_shutdown: log_dir.and_then(|log_dir| log_dir.clean_shutdown),
+        abort_indexes: abort_indexes::read(dir),
         segment_bases: bases,
         compacted: internal.is_compacted(&dir.topic),
         expiration_ms: options.expiration_ms.or_else(|| internal.expiration_ms(dir.broker_id)),

@@ -64,12 +64,25 @@ pub struct PartitionContext {
     pub snapshots: Vec<Snapshot>,
     /// Whether the log directory has a clean-shutdown marker; `None` when it was not given.
     pub clean_shutdown: Option<bool>,
+    /// The transaction indexes beside the segments, as far as they are known.
+    pub abort_indexes: Vec<AbortIndex>,
     /// Base offsets of the segments that are read, ascending.
     pub segment_bases: Vec<Offset>,
     /// `cleanup.policy` of the topic, when `__cluster_metadata` or an option tells it.
     pub compacted: Option<bool>,
     /// `producer.id.expiration.ms`, when `__cluster_metadata` or an option tells it.
     pub expiration_ms: Option<i64>,
+}
+
+/// The transaction index of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbortIndex {
+    /// The file's name.
+    pub file: String,
+    /// The base offset of its segment.
+    pub base: Offset,
+    /// Producers and offsets of the abort markers that it lists.
+    pub entries: Vec<(ProducerId, Offset)>,
 }
 
 /// A producer snapshot file.

@@ -13,6 +13,7 @@ pub mod duplicates;
 mod events;
 mod gaps;
 mod identify;
+mod indexes;
 mod leader_epochs;
 mod links;
 pub mod misrouted;
@@ -59,6 +60,7 @@ pub fn single_facts(
     findings.extend(offsets::judge(partitions));
     findings.extend(snapshots::judge(partitions));
     findings.extend(transactions::judge(partitions, as_of));
+    findings.extend(indexes::judge(partitions));
     findings.extend(leader_epochs::judge(partitions));
     findings.extend(order::judge(partitions));
     findings.extend(churn::judge(partitions, sessions));

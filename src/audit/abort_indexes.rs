@@ -1,0 +1,44 @@
+//! Reads the transaction indexes beside the segments of a partition.
+//!
+//! A segment that has its `.index` but no `.txnindex`, in a directory that was given as a whole, has an
+//! empty one: brokers make the file with the first abort. Where neither is there, indexes were not
+//! copied, and nothing is known.
+
+use crate::facts::AbortIndex;
+use crate::format::TransactionIndex;
+use crate::input::{PartitionDir, Selection};
+use crate::units::Offset;
+use std::collections::BTreeMap;
+
+/// The indexes by base offset of their segment; one that cannot be read is left out.
+pub(super) fn read(dir: &PartitionDir) -> Vec<AbortIndex> {
+    let whole = matches!(dir.selection, Selection::Whole);
+    let mut indexes: BTreeMap<Offset, AbortIndex> = BTreeMap::new();
+    for file in &dir.indexes {
+        let name = file.file_name.trim_end_matches(".swap");
+        if name.ends_with(".txnindex") {
+            if let Some(entries) = std::fs::read(&file.path).ok().and_then(|bytes| entries(&bytes)) {
+                let index = AbortIndex { file: file.file_name.clone(), base: file.number, entries };
+                indexes.insert(file.number, index);
+            } else {
+                indexes.remove(&file.number);
+            }
+        } else if whole && name.strip_suffix(".index").is_some() {
+            indexes.entry(file.number).or_insert_with(|| AbortIndex {
+                file: format!("its .txnindex (there is none beside {})", file.file_name),
+                base: file.number,
+                entries: Vec::new(),
+            });
+        }
+    }
+    indexes.into_values().collect()
+}
+
+fn entries(bytes: &[u8]) -> Option<Vec<(crate::units::ProducerId, Offset)>> {
+    let mut index = TransactionIndex::new(bytes);
+    let mut entries = Vec::new();
+    while let Some(entry) = index.next_entry().ok()? {
+        entries.push((entry.producer_id, entry.last_offset));
+    }
+    Some(entries)
+}

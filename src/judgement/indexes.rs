@@ -1,0 +1,165 @@
+//! `index-mismatch`: transaction indexes that contradict the markers of the log.
+//!
+//! Brokers serve read_committed consumers by these files: an abort that its index lacks makes them hand
+//! out aborted records as committed, and an entry for a commit hides committed ones. The index lies
+//! with the segment that holds the marker.
+//!
+//! Innocent: entries of transactions without data (before 2.8, KAFKA-10702) and of data that the
+//! cleaner took; whatever the cleaner has passed over; the end of a log that was not closed cleanly,
+//! whose files may be of different moments; indexes that were not copied along.
+//!
+//! Source: `TransactionIndex`, `AbortedTxn`, `LogSegment.updateTxnIndex`.
+
+use super::Partition;
+use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, place};
+use crate::facts::{AbortIndex, PartitionContext, PartitionFacts, TransactionSpan};
+use crate::finding::{Code, Confidence, Finding, Outcome};
+use crate::units::Offset;
+
+pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
+    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
+}
+
+/// How an index contradicts the marker of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// The log says aborted, the index nothing.
+    AbortIsMissing,
+    /// The log says committed, the index aborted.
+    CommitIsListed,
+}
+
+struct Contradiction<'a> {
+    context: &'a PartitionContext,
+    index: &'a AbortIndex,
+    span: &'a TransactionSpan,
+    marker: Offset,
+    fault: Fault,
+}
+
+fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
+    let found: Vec<Contradiction<'_>> = partitions
+        .iter()
+        .filter(|(context, _)| !context.internal)
+        .flat_map(|&(context, facts)| contradictions(context, facts))
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    let number = count(u64::try_from(found.len()).unwrap_or(u64::MAX), "transaction", "transactions");
+    let title = format!("{topic}: the transaction indexes contradict the markers of {number}");
+    let mut finding = finding(Code::IndexMismatch, Confidence::Likely, title);
+    about(&mut finding, found.iter().map(|one| (topic, one.context.partition)));
+    finding.facts = capped(found.iter().map(|one| line(topic, one)), "transactions");
+    finding.ranges = found
+        .iter()
+        .map(|one| {
+            let what = match one.fault {
+                Fault::AbortIsMissing => "abort-not-indexed",
+                Fault::CommitIsListed => "commit-indexed-as-abort",
+            };
+            let last = one.span.last_offset.unwrap_or(one.span.first_offset);
+            place(topic, one.context.partition, one.span.first_offset.0, last.0, what)
+        })
+        .collect();
+    finding.alternatives = vec![
+        dropped("cleaner", "the cleaner has not come to these offsets"),
+        kept("mixed files", "the index may be of another replica, or of another time"),
+    ];
+    finding.would_settle = lines(["what a read_committed consumer gets from these offsets"]);
+    finding.advice = lines([
+        "stop the broker, remove the .txnindex, .index and .timeindex of these segments (never the .snapshot), and \
+         start it: it builds them anew",
+        "check what read_committed consumers took from these offsets",
+    ]);
+    Some(finding)
+}
+
+fn contradictions<'a>(
+    context: &'a PartitionContext,
+    facts: &'a PartitionFacts,
+) -> impl Iterator<Item = Contradiction<'a>> {
+    facts.transactions.iter().filter_map(move |span| {
+        let marker = span.marker_offset?;
+        // Data that only a snapshot knows is not there to be served.
+        span.last_offset?;
+        if facts.cleaned_below.is_some_and(|limit| marker < limit || span.first_offset < limit) {
+            return None;
+        }
+        let base = context.segment_bases.iter().rev().find(|base| **base <= marker)?;
+        let may_be_older =
+            context.clean_shutdown == Some(false) && context.segment_bases.last() == Some(base);
+        let index = context.abort_indexes.iter().find(|index| index.base == *base)?;
+        let listed = index.entries.contains(&(span.producer_id, marker));
+        let fault = match (&span.outcome, listed) {
+            (Outcome::Aborted, false) if !may_be_older => Fault::AbortIsMissing,
+            (Outcome::Committed, true) => Fault::CommitIsListed,
+            (Outcome::Aborted | Outcome::Committed | Outcome::Open | Outcome::Other(_), _) => return None,
+        };
+        Some(Contradiction { context, index, span, marker, fault })
+    })
+}
+
+fn line(topic: &str, one: &Contradiction<'_>) -> String {
+    let (producer, first) = (one.span.producer_id, one.span.first_offset);
+    let (place, marker, file) = (format!("{topic}-{}", one.context.partition), one.marker, &one.index.file);
+    match one.fault {
+        Fault::AbortIsMissing => format!(
+            "{place}: producer {producer} aborted offset {first} on by the marker at {marker}, and {file} lacks it: brokers \
+             hand its records to read_committed consumers"
+        ),
+        Fault::CommitIsListed => format!(
+            "{place}: producer {producer} committed offset {first} on by the marker at {marker}, and {file} calls it \
+             aborted: brokers hide its records from read_committed consumers"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::script::fold_in;
+    use crate::units::ProducerId;
+
+    const SCRIPT: &str = "X 7/0 0..4; -M 7/0; X 7/0 5..6; +M 7/0; -M 9/0";
+
+    fn judged(context: PartitionContext, entries: &[i64], script: &str) -> Vec<Finding> {
+        let entries = entries.iter().map(|&marker| (ProducerId(7), Offset(marker))).collect();
+        let index = AbortIndex { file: "00.txnindex".to_owned(), base: Offset(0), entries };
+        let (context, facts) = fold_in(PartitionContext { abort_indexes: vec![index], ..context }, script);
+        judge(&[(&context, &facts)])
+    }
+
+    #[test]
+    fn an_index_with_each_abort_and_no_commit_is_right() {
+        assert!(judged(PartitionContext::default(), &[5], SCRIPT).is_empty());
+        // Before 2.8 aborts without data are listed, too.
+        assert!(judged(PartitionContext::default(), &[5, 9], SCRIPT).is_empty());
+    }
+
+    #[test]
+    fn a_missing_abort_and_a_listed_commit_are_told() {
+        let findings = judged(PartitionContext::default(), &[8], SCRIPT);
+        let told: Vec<_> = findings[0]
+            .ranges
+            .iter()
+            .map(|range| (range.what.as_str(), range.first_offset, range.last_offset))
+            .collect();
+        assert_eq!(told, [("abort-not-indexed", 0, 4), ("commit-indexed-as-abort", 6, 7)]);
+    }
+
+    #[test]
+    fn what_the_cleaner_passed_and_the_end_of_an_unclean_log_are_innocent() {
+        let cleaned = PartitionContext { cleaned_up_to: Some(Offset(6)), ..PartitionContext::default() };
+        assert!(judged(cleaned, &[], SCRIPT).is_empty());
+        let unclean = || PartitionContext { clean_shutdown: Some(false), ..PartitionContext::default() };
+        assert!(judged(unclean(), &[], SCRIPT).is_empty());
+        assert_eq!(judged(unclean(), &[], &format!("{SCRIPT}; roll; D 5/0 0..0")).len(), 1);
+    }
+
+    #[test]
+    fn without_an_index_beside_the_segment_nothing_is_said() {
+        let (context, facts) = fold_in(PartitionContext::default(), SCRIPT);
+        assert!(judge(&[(&context, &facts)]).is_empty());
+    }
+}
