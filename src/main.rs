@@ -1,6 +1,5 @@
 //! Parses the command line, runs one command, writes its output and chooses the exit status.
 
-use clap::Parser;
 use dedup_audit::cli::Arguments;
 use dedup_audit::report::escape::Terminal;
 use std::io::{BufWriter, Write};
@@ -10,9 +9,8 @@ use std::process::ExitCode;
 const COULD_NOT_RUN: u8 = 2;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
     let mut out = BufWriter::new(std::io::stdout().lock());
-    match arguments.command.run(&mut out) {
+    match Arguments::read(std::env::args_os()).and_then(|arguments| arguments.run(&mut out)) {
         Ok(status) => status,
         Err(error) => {
             // Nobody is left to tell when standard error is gone, too.

@@ -187,6 +187,7 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: Vec<Even
         add(&mut report.visibility.read_committed, topic.visibility.read_committed);
     }
     (report.producers, report.producers_omitted) = producers(parts);
+    report.verdict.interrupted = parts.outcomes.iter().any(|outcome| outcome.interrupted);
     report.verdict.complete = coverage_is_complete(parts)
         && !nothing_keyed(&report.coverage)
         && report.coverage.records_undecoded == 0
@@ -266,6 +267,8 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         })
         .collect();
     coverage.notes.extend(parts.notes.iter().cloned());
+    let told = |note: crate::input::Note| Note::about(note.file, note.detail);
+    coverage.notes.extend(crate::input::changes(parts.inventory).into_iter().map(told));
     if parts.untold > 0 {
         let (copies, verb) = if parts.untold == 1 { ("copy", "was") } else { ("copies", "were") };
         let untold = parts.untold;

@@ -4,8 +4,9 @@
 //! piece says so, and the rest of the segment is scanned in one go by the fold. Nothing is checked
 //! here.
 
+use super::watch::Watch;
 use crate::format::ByteSource;
-use crate::input::{self, ReadMode, SegmentSource};
+use crate::input::{self, FileIdentity, ReadMode, SegmentSource};
 use std::io;
 use std::path::PathBuf;
 
@@ -28,6 +29,8 @@ pub(super) struct Task {
     pub(super) path: PathBuf,
     /// Bytes that it had when it was found.
     pub(super) len: u64,
+    /// Which file it was then.
+    pub(super) identity: Option<FileIdentity>,
 }
 
 /// Whole batches of one segment.
@@ -53,6 +56,8 @@ pub(super) enum Stop {
     Uncut,
     /// The file could not be read.
     Unreadable(io::Error),
+    /// Somebody wants the reading to end.
+    Interrupted,
 }
 
 /// Reads all segments of the run in their order.
@@ -60,6 +65,7 @@ pub(super) enum Stop {
 pub(super) struct ChunkReader {
     tasks: std::vec::IntoIter<Task>,
     mode: ReadMode,
+    watch: Watch,
     open: Option<Open>,
     next_number: u64,
 }
@@ -72,8 +78,8 @@ struct Open {
 }
 
 impl ChunkReader {
-    pub(super) fn new(tasks: Vec<Task>, mode: ReadMode) -> Self {
-        Self { tasks: tasks.into_iter(), mode, open: None, next_number: 0 }
+    pub(super) fn new(tasks: Vec<Task>, mode: ReadMode, watch: Watch) -> Self {
+        Self { tasks: tasks.into_iter(), mode, watch, open: None, next_number: 0 }
     }
 
     /// The next piece; `None` at the end of the last segment. A partition without segments, and a
@@ -86,6 +92,9 @@ impl ChunkReader {
                 Err(chunk) => return Some(*chunk),
             },
         };
+        if self.watch.is_stopped() {
+            return Some(self.chunk(&open.task, open.position, Vec::new(), true, Some(Stop::Interrupted)));
+        }
         let cut = cut(&mut open.source, open.position, PIECE);
         let (bytes, stopped) = match cut {
             Ok((bytes, true)) => (bytes, None),
@@ -93,7 +102,9 @@ impl ChunkReader {
             Err(error) => (Vec::new(), Some(Stop::Unreadable(error))),
         };
         let position = open.position;
-        open.position = position.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.watch.read(length);
+        open.position = position.saturating_add(length);
         let ends_segment = stopped.is_some() || open.position >= open.source.len();
         let chunk = self.chunk(&open.task, position, bytes, ends_segment, stopped);
         if !ends_segment {
@@ -107,7 +118,10 @@ impl ChunkReader {
         if task.segment.is_none() {
             return Some(Err(Box::new(self.chunk(&task, 0, Vec::new(), true, None))));
         }
-        match input::open_segment(&task.path, self.mode, task.len) {
+        if self.watch.is_stopped() {
+            return Some(Err(Box::new(self.chunk(&task, 0, Vec::new(), true, Some(Stop::Interrupted)))));
+        }
+        match input::open_same(&task.path, self.mode, task.len, task.identity) {
             Ok(source) => Some(Ok(Open { task, source, position: 0 })),
             Err(error) => {
                 let stopped = Some(Stop::Unreadable(error));

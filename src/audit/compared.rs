@@ -59,6 +59,7 @@ pub(super) fn log<'a>(subject: &Subject<'_>, outcome: &'a PartitionOutcome, limi
         base: segment.base,
         next_base: segment.next_base,
         len: segment.len,
+        identity: segment.identity,
         tail: segment.tail,
     });
     Log {

@@ -8,7 +8,7 @@ use crate::candidates::{DigestKey, Fingerprint, RECORD_SET};
 use crate::error::AuditError;
 use crate::finding::{BusinessKey, KeyPart as ReportedPart, Outcome, Visibility};
 use crate::format::{Batch, Record, SegmentItem, TimestampType};
-use crate::input::{self, ReadMode};
+use crate::input::ReadMode;
 use crate::keys::{Content, Identity, KeySpec, Mask, Part};
 use crate::plan::TopicPlan;
 use crate::relations::{BatchPlace, Candidate, StoredCopy, TimeSource};
@@ -114,7 +114,7 @@ fn walk(
     let mut found = Vec::new();
     let Some(subject) = look.subjects.get(region.partition) else { return found };
     let Some(segment) = subject.segments.get(region.start.segment) else { return found };
-    let Ok(source) = input::open_segment(&segment.path, look.mode, segment.len) else { return found };
+    let Ok(source) = segment.open(look.mode) else { return found };
     let mut scanner = segment.scanner(source, region.start.position, None);
     let mut left = region.wanted;
     let mut before = None;

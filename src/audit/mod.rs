@@ -32,6 +32,7 @@ mod sought;
 mod strays;
 mod trace;
 mod verify;
+mod watch;
 
 use crate::candidates::spill::{Sorter, TempSpace};
 use crate::candidates::{DigestKey, RowStore};
@@ -70,6 +71,7 @@ pub use sought::Sought;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 pub use trace::Values;
+pub use watch::{Stage, Watch};
 
 /// What is to be audited, and how.
 #[derive(Clone, Debug)]
@@ -110,6 +112,8 @@ pub struct AuditOptions {
     pub snapshots: SnapshotStates,
     /// What the report says of the call.
     pub invocation: Invocation,
+    /// Where the audit says how far it is, and looks whether it is to stop.
+    pub watch: Watch,
 }
 
 /// What becomes of what the producer snapshots say.
@@ -149,6 +153,7 @@ impl AuditOptions {
             as_of: None,
             commits: Keep::Positions,
             snapshots: SnapshotStates::Checked,
+            watch: Watch::default(),
         }
     }
 }
@@ -311,7 +316,10 @@ fn run_in_pool(
     if let Some(reconciler) = &mut reconciler {
         reconciler.begin(digest_key, &mut rows, shares.wanted, &space)?;
     }
-    let outcomes = pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows)?;
+    options.watch.enter(Stage::Reading);
+    let outcomes =
+        pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows, &options.watch)?;
+    options.watch.enter(Stage::Comparing);
 
     let contexts: Vec<&PartitionContext> = subjects.iter().map(|subject| &subject.context).collect();
     let facts: Vec<_> = contexts.iter().copied().zip(outcomes.iter().map(|outcome| &outcome.facts)).collect();
@@ -378,6 +386,7 @@ fn run_in_pool(
         trace::keep_found(&mut relations, &found);
     }
 
+    options.watch.enter(Stage::Judging);
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
     let duplicates = findings.len();
@@ -555,6 +564,7 @@ fn subject<'p>(
             base: segment.base,
             next_base: None,
             len: segment.len,
+            identity: segment.identity,
             tail: log_dir.map_or(crate::format::segment::TailExpectation::MayBeTorn, |log_dir| {
                 dir.tail_expectation(segment, log_dir)
             }),

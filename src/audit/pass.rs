@@ -9,13 +9,14 @@ use super::batches::LargeBatches;
 use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
 use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
 use super::progress::Progress;
+use super::watch::Watch;
 use crate::candidates::{DigestKey, RowStore};
 use crate::compare::Sketch;
 use crate::error::AuditError;
 use crate::facts::{Ledger, PartitionContext, PartitionFacts, Readable, ReadableRecords};
 use crate::format::segment::TailExpectation;
 use crate::format::{ByteSource, Damage, DamageKind, SegmentItem, SegmentScanner, TimestampType};
-use crate::input::{self, ReadMode};
+use crate::input::{self, FileIdentity, ReadMode, SegmentSource};
 use crate::plan::routing::{RoutedPartition, Trail};
 use crate::report::wording::counted;
 use crate::units::{FilePosition, Offset};
@@ -48,10 +49,17 @@ pub(super) struct SubjectSegment {
     /// Where the next segment begins.
     pub(super) next_base: Option<Offset>,
     pub(super) len: u64,
+    /// Which file it was when it was found.
+    pub(super) identity: Option<FileIdentity>,
     pub(super) tail: TailExpectation,
 }
 
 impl SubjectSegment {
+    /// Opens the file that was found.
+    pub(super) fn open(&self, mode: ReadMode) -> io::Result<SegmentSource> {
+        input::open_same(&self.path, mode, self.len, self.identity)
+    }
+
     /// Walks over it from `position` on.
     pub(super) fn scanner<S: ByteSource>(
         &self,
@@ -91,6 +99,8 @@ pub(super) struct PartitionOutcome {
     pub(super) timestamp_type: Option<TimestampType>,
     /// The first record without producer id.
     pub(super) first_unprotected: Option<Offset>,
+    /// Whether somebody ended the reading before its end.
+    pub(super) interrupted: bool,
 }
 
 /// A place from which the batches of a segment can be walked over.
@@ -112,10 +122,13 @@ pub(super) fn read_all(
     digest_key: DigestKey,
     large: &LargeBatches,
     rows: &mut RowStore,
+    watch: &Watch,
 ) -> Result<Vec<PartitionOutcome>, AuditError> {
-    rows.expect_input(subjects.iter().flat_map(|subject| &subject.segments).map(|segment| segment.len).sum());
+    let input = subjects.iter().flat_map(|subject| &subject.segments).map(|segment| segment.len).sum();
+    rows.expect_input(input);
+    watch.expect(input);
     let shared = Shared {
-        reader: Mutex::new(ChunkReader::new(tasks(subjects), mode)),
+        reader: Mutex::new(ChunkReader::new(tasks(subjects), mode, watch.clone())),
         fold: Mutex::new(Fold::new(subjects, mode, Lanes::new(digest_key, large), rows)),
         progress: Progress::default(),
         window: AHEAD * u64::try_from(threads).unwrap_or(1),
@@ -133,10 +146,11 @@ fn tasks(subjects: &[Subject<'_>]) -> Vec<Task> {
     let mut tasks = Vec::new();
     for (partition, subject) in subjects.iter().enumerate() {
         if subject.segments.is_empty() {
-            tasks.push(Task { partition, segment: None, path: PathBuf::new(), len: 0 });
+            tasks.push(Task { partition, segment: None, path: PathBuf::new(), len: 0, identity: None });
         }
         for (at, segment) in subject.segments.iter().enumerate() {
-            tasks.push(Task { partition, segment: Some(at), path: segment.path.clone(), len: segment.len });
+            let (path, len, identity) = (segment.path.clone(), segment.len, segment.identity);
+            tasks.push(Task { partition, segment: Some(at), path, len, identity });
         }
     }
     tasks
@@ -194,8 +208,14 @@ struct Piece {
     ends_segment: bool,
     /// Whether something in it, or behind it, is not what a healthy segment holds.
     irregular: bool,
-    unreadable: Option<io::Error>,
+    unreadable: Option<Unread>,
     gathered: Gathered,
+}
+
+/// Why the rest of a segment is not read.
+enum Unread {
+    Failed(io::Error),
+    Interrupted,
 }
 
 impl Piece {
@@ -237,7 +257,8 @@ fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> 
         ends_segment: chunk.ends_segment,
         irregular,
         unreadable: match chunk.stopped {
-            Some(Stop::Unreadable(error)) => Some(error),
+            Some(Stop::Unreadable(error)) => Some(Unread::Failed(error)),
+            Some(Stop::Interrupted) => Some(Unread::Interrupted),
             Some(Stop::Uncut) | None => None,
         },
         gathered,
@@ -392,31 +413,26 @@ impl<'s> Fold<'s> {
     }
 
     /// Scans the rest of a segment from `position` in one go.
-    fn scan(&mut self, at: usize, position: u64, unreadable: Option<io::Error>) {
+    fn scan(&mut self, at: usize, position: u64, unreadable: Option<Unread>) {
         if let Err(error) = self.try_scan(at, position, unreadable) {
             self.failed.get_or_insert(error);
         }
     }
 
-    fn try_scan(
-        &mut self,
-        at: usize,
-        position: u64,
-        unreadable: Option<io::Error>,
-    ) -> Result<(), AuditError> {
+    fn try_scan(&mut self, at: usize, position: u64, unreadable: Option<Unread>) -> Result<(), AuditError> {
         let Some(current) = &mut self.current else { return Ok(()) };
         current.scanned = Some(at);
         let subjects = self.subjects;
         let Some(subject) = subjects.get(current.partition) else { return Ok(()) };
         let Some(segment) = subject.segments.get(at) else { return Ok(()) };
-        if let Some(error) = unreadable {
-            current.unreadable(at, segment, position, &error);
+        if let Some(why) = unreadable {
+            current.unreadable(at, segment, position, &why);
             return Ok(());
         }
-        let source = match input::open_segment(&segment.path, self.mode, segment.len) {
+        let source = match segment.open(self.mode) {
             Ok(source) => source,
             Err(error) => {
-                current.unreadable(at, segment, position, &error);
+                current.unreadable(at, segment, position, &Unread::Failed(error));
                 return Ok(());
             }
         };
@@ -462,7 +478,7 @@ impl<'s> Fold<'s> {
                 Ok(None) => break,
                 Err(error) => {
                     current.take(at, std::mem::take(&mut gathered), self.rows)?;
-                    current.unreadable(at, segment, reached, &error);
+                    current.unreadable(at, segment, reached, &Unread::Failed(error));
                     return Ok(());
                 }
             }
@@ -522,13 +538,20 @@ impl Current {
     }
 
     /// The rest of a segment cannot be read: removed, cut, or not ours to read.
-    fn unreadable(&mut self, at: usize, segment: &SubjectSegment, position: u64, error: &io::Error) {
+    fn unreadable(&mut self, at: usize, segment: &SubjectSegment, position: u64, why: &Unread) {
+        let detail = match why {
+            Unread::Failed(error) => format!("cannot be read from here on: {error}"),
+            Unread::Interrupted => {
+                self.outcome.interrupted = true;
+                "not read from here on: the run was interrupted".to_owned()
+            }
+        };
         let damage = Damage {
             position: FilePosition(position),
             length: segment.len.saturating_sub(position),
             kind: DamageKind::Unreadable,
             expected: false,
-            detail: format!("cannot be read from here on: {error}"),
+            detail,
             first_offset: self.next_offset,
             last_offset: None,
         };

@@ -49,7 +49,8 @@ pub(super) fn stretches(
             let starts = |at: usize| subjects.get(at).map(|subject| subject.context.log_start_offset);
             let starts_at = starts(original).max(starts(copy));
             let log = |at: usize| {
-                let mut log = log(subjects.get(at)?, outcomes.get(at)?, limits);
+                let outcome = outcomes.get(at).filter(|outcome| !outcome.interrupted)?;
+                let mut log = log(subjects.get(at)?, outcome, limits);
                 log.starts_at = starts_at;
                 Some(log)
             };

@@ -11,7 +11,7 @@ use crate::candidates::spill::Sorter;
 use crate::error::AuditError;
 use crate::finding::GapReason;
 use crate::format::{BatchHeader, SegmentItem};
-use crate::input::{self, ReadMode};
+use crate::input::ReadMode;
 use crate::units::{FilePosition, Offset, ProducerEpoch, ProducerId, Sequence};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +114,7 @@ fn find(
     wanted: &mut Sorter<Wanted>,
 ) -> Result<(), AuditError> {
     for segment in &subject.segments {
-        let Ok(source) = input::open_segment(&segment.path, mode, segment.len) else { continue };
+        let Ok(source) = segment.open(mode) else { continue };
         let mut scanner = segment.scanner(source, FilePosition(0), None);
         while let Ok(Some(item)) = scanner.next_item() {
             if let SegmentItem::Batch(batch) = item

@@ -3,7 +3,7 @@
 use super::pass::Subject;
 use crate::finding::{Copy, Finding, Group};
 use crate::format::{Decompressor, Limits, Record, SegmentItem};
-use crate::input::{self, Inventory, ReadMode};
+use crate::input::{Inventory, ReadMode};
 use crate::keys::{Content, Mask};
 use crate::plan::TopicPlan;
 use crate::report::model::Note;
@@ -98,7 +98,7 @@ impl<'a> Verifier<'a> {
         let dir = self.inventory.partitions.get(at)?;
         let segment = dir.segments.iter().position(|segment| segment.file_name == copy.segment)?;
         let segment = self.subjects.get(at)?.segments.get(segment)?;
-        let source = input::open_segment(&segment.path, self.mode, segment.len).ok()?;
+        let source = segment.open(self.mode).ok()?;
         let mut scanner = segment.scanner(source, FilePosition(copy.position), None);
         let batch = match scanner.next_item().ok()?? {
             SegmentItem::Batch(batch) => batch,

@@ -20,6 +20,10 @@ const BUFFER: usize = 256 << 10;
 
 /// What to dump, and how.
 #[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  dedup-audit dump orders-0/00000000000000000000.log --offsets 40..59
+  dedup-audit dump orders-0/*.log --format ndjson --pid 1000 --since 2025-11-29
+  dedup-audit dump orders-0/00000000000000000100.snapshot")]
 pub struct DumpArguments {
     /// Files: .log, .index, .timeindex, .txnindex, .snapshot, .checkpoint of KRaft; and of those that
     /// are text the checkpoints, meta.properties and partition.metadata

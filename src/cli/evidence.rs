@@ -1,9 +1,11 @@
 //! What every command that audits takes: which files, which key, what the files may not tell.
 
+use super::interrupt;
 use super::moment::{Edge, Moment, parse_span};
-use crate::audit::{AuditOptions, Memory};
+use super::progress::{Progress, TalkArguments};
+use crate::audit::{self, Audit, AuditOptions, Memory};
 use crate::error::AuditError;
-use crate::input::{Leftovers, NamePattern, PartitionChoice, PartitionPattern, ReadMode};
+use crate::input::{Leftovers, NamePattern, Pace, PartitionChoice, PartitionPattern, ReadMode};
 use crate::keys::{KeySpec, Mask};
 use crate::plan::{ContentRules, KeyChoice};
 use crate::report::model::Invocation;
@@ -60,6 +62,12 @@ pub struct EvidenceArguments {
     /// held beside it
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     max_memory: Option<u64>,
+    /// Read no more than this a second, such as 50MiB/s, so that a broker on the same disks is not
+    /// held up
+    #[arg(long, value_name = "RATE", value_parser = parse_rate, conflicts_with = "offline")]
+    io_limit: Option<u64>,
+    #[command(flatten)]
+    talk: TalkArguments,
     /// Where temporary files go: they have no names and are gone when the program ends. By default
     /// TMPDIR, or /var/tmp
     #[arg(long, value_name = "DIR")]
@@ -115,7 +123,7 @@ impl EvidenceArguments {
         Ok(AuditOptions {
             key: self.key.0.clone(),
             rules: ContentRules { ignored, strict_key: false },
-            mode: if self.offline { ReadMode::Mapped } else { ReadMode::Positioned },
+            mode: self.mode(),
             leftovers: if self.include_leftovers { Leftovers::List } else { Leftovers::SetAside },
             threads: self.threads.unwrap_or(usual.threads),
             limits,
@@ -127,6 +135,45 @@ impl EvidenceArguments {
             invocation: self.invocation(as_of),
             ..usual
         })
+    }
+
+    /// Runs the audit, tells how far it is, and ends it when a signal asks for that.
+    ///
+    /// # Errors
+    /// [`AuditError`] when it cannot run.
+    pub(super) fn run(&self, options: &AuditOptions) -> Result<Audit, AuditError> {
+        self.watched(options, || audit::run(options))
+    }
+
+    /// Does the work of an audit under the same care.
+    ///
+    /// # Errors
+    /// [`AuditError`] when it cannot be done.
+    pub(super) fn watched<T>(
+        &self,
+        options: &AuditOptions,
+        work: impl FnOnce() -> Result<T, AuditError>,
+    ) -> Result<T, AuditError> {
+        interrupt::listen(&options.watch)?;
+        let progress = Progress::of(options.watch.clone(), self.talk.talk());
+        let done = work();
+        drop(progress);
+        done
+    }
+
+    /// The zone of times in tables.
+    pub(super) const fn zone(&self) -> &TimeZone {
+        &self.tz
+    }
+
+    /// How files are read.
+    fn mode(&self) -> ReadMode {
+        match (self.offline, self.io_limit) {
+            (true, _) => ReadMode::Mapped,
+            // One for the process, which has one audit.
+            (false, Some(rate)) => ReadMode::Paced(Box::leak(Box::new(Pace::new(rate)))),
+            (false, None) => ReadMode::Positioned,
+        }
     }
 
     /// Where files may be written: anywhere but in the evidence.
@@ -226,6 +273,17 @@ fn parse_memory(text: &str) -> Result<u64, String> {
     match super::size::parse(text)? {
         bytes if bytes < Memory::LEAST => Err(format!("an audit needs {} MiB at least", Memory::LEAST >> 20)),
         bytes => Ok(bytes),
+    }
+}
+
+/// Bytes a second.
+fn parse_rate(text: &str) -> Result<u64, String> {
+    const LEAST: u64 = 1 << 20;
+    let amount = text.trim().strip_suffix("/s").unwrap_or(text);
+    match super::size::parse(amount) {
+        Ok(rate) if rate < LEAST => Err("at least 1MiB/s are needed".to_owned()),
+        Ok(rate) => Ok(rate),
+        Err(_) => Err("expected a rate such as 50MiB/s or 100MB/s".to_owned()),
     }
 }
 

@@ -10,6 +10,9 @@ use std::process::ExitCode;
 
 /// The arguments of `explain`.
 #[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  dedup-audit explain
+  dedup-audit explain resend-new-session")]
 pub struct Explain {
     /// A finding's code, such as resend-new-session; without it all codes are listed.
     code: Option<String>,

@@ -4,6 +4,7 @@ use super::output::ReportFormat;
 use crate::finding::Finding;
 use crate::report::layout::Width;
 use crate::report::list::{List, ListRow};
+use crate::report::wording::Zone;
 use crate::report::{Report, html, json, markdown, ndjson, table};
 use std::io::{self, Write};
 
@@ -14,10 +15,11 @@ pub(super) fn write(
     report: &Report,
     surplus: &[Finding],
     width: Width,
+    zone: &Zone,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     match form {
-        ReportFormat::Table => table::write(report, width, out),
+        ReportFormat::Table => table::write_in(report, zone, width, out),
         ReportFormat::Json => json::write(report, out),
         ReportFormat::Ndjson => ndjson::write(report, out),
         ReportFormat::Md => markdown::write(report, out),

@@ -4,15 +4,20 @@
 //! the exit status is what [`Command::run`] gives back.
 
 mod compare;
+mod completions;
+mod config;
 mod dump;
 mod evidence;
 mod explain;
 mod forms;
+mod interrupt;
 mod limits;
+mod man;
 mod moment;
 mod offsets;
 mod output;
 mod producers;
+mod progress;
 mod range;
 mod reconcile;
 mod saved;
@@ -23,8 +28,10 @@ mod terminal;
 mod trace;
 
 use crate::error::AuditError;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Examples for each finding, and entries of a list, unless the user asks for more.
@@ -33,11 +40,63 @@ const DEFAULT_EXAMPLES: usize = 20;
 /// Tells from a Kafka broker's files which events are stored more than once, who wrote each copy,
 /// and why.
 #[derive(Debug, Parser)]
-#[command(name = "dedup-audit", version)]
+#[command(
+    name = "dedup-audit",
+    version,
+    before_help = "Examples:
+  dedup-audit scan /var/kafka/orders-0
+  dedup-audit dump /var/kafka/orders-0/00000000000000000000.log
+  dedup-audit explain resend-new-session"
+)]
 pub struct Arguments {
+    /// Colour: on a terminal alone (auto, which NO_COLOR and CLICOLOR_FORCE overrule), always, or never
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub color: Colour,
+    /// Options in TOML, a table for each command, as [scan]; what is typed wins
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// When an answer is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal that can show it.
+    Auto,
+    /// Into pipes as well.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl Arguments {
+    /// The arguments of a command line, with what `--config` adds. Help, and what cannot be meant, end
+    /// the program.
+    ///
+    /// # Errors
+    /// [`AuditError`] for a configuration that cannot be used.
+    pub fn read(typed: impl Iterator<Item = OsString>) -> Result<Self, AuditError> {
+        let definition = Self::definition();
+        let arguments = config::expand(typed.collect(), &definition)?;
+        let matches = definition.get_matches_from(arguments);
+        Self::from_arg_matches(&matches).map_err(|error| AuditError::Usage(error.to_string()))
+    }
+
+    /// The command line: an option that is given twice counts as it was given last.
+    fn definition() -> clap::Command {
+        Self::command().mut_subcommands(|command| command.args_override_self(true))
+    }
+
+    /// Does what was asked, writes to `out`, and chooses the exit status.
+    ///
+    /// # Errors
+    /// [`AuditError`] when the command cannot run; exit status 2.
+    pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+        terminal::choose(self.color);
+        self.command.run(out)
+    }
 }
 
 /// The commands.
@@ -68,6 +127,10 @@ pub enum Command {
     Explain(explain::Explain),
     /// Print the JSON Schema of the report
     Schema,
+    /// Print what a shell needs to complete commands and options
+    Completions(completions::CompletionsArguments),
+    /// Print manual pages
+    Man(man::ManArguments),
 }
 
 impl Command {
@@ -75,7 +138,7 @@ impl Command {
     ///
     /// # Errors
     /// [`AuditError`] when the command cannot run; exit status 2.
-    pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+    fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
         match self {
             Self::Scan(arguments) => scan::run(arguments, out),
             Self::Reconcile(arguments) => reconcile::run(arguments, out),
@@ -89,6 +152,8 @@ impl Command {
             Self::Dump(arguments) => dump::run(arguments, out),
             Self::Explain(command) => command.run(out),
             Self::Schema => schema::run(out),
+            Self::Completions(arguments) => completions::run(arguments, out),
+            Self::Man(arguments) => man::run(arguments, out),
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
-use crate::audit;
 use crate::error::AuditError;
 use crate::facts::Keep;
 use crate::report::answer::Answer;
@@ -49,7 +48,7 @@ pub(super) fn run(arguments: &OffsetsArguments, out: &mut dyn Write) -> Result<E
     }
     let sink = arguments.evidence.sink();
     arguments.output.check(&sink)?;
-    let mut audit = audit::run(&options)?;
+    let mut audit = arguments.evidence.run(&options)?;
     if audit.commit_partitions == 0 {
         return Err(AuditError::Usage(
             "no partition of __consumer_offsets among the files: a group's positions are in the partition that its \

@@ -6,6 +6,7 @@ use super::scan::FailOn;
 use crate::error::AuditError;
 use crate::finding::Finding;
 use crate::report::sink::Sink;
+use crate::report::wording::Zone;
 use crate::report::{Report, diff, saved, show};
 use clap::Args;
 use std::io::{Read as _, Write};
@@ -85,7 +86,7 @@ pub(super) fn render(arguments: &RenderArguments, out: &mut dyn Write) -> Result
         }
     }
     arguments.output.write_each(&sink, out, |form, width, out| {
-        forms::write(form, &report, &report.findings, width, out)
+        forms::write(form, &report, &report.findings, width, &Zone::default(), out)
     })?;
     Ok(ExitCode::SUCCESS)
 }

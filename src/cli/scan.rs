@@ -4,10 +4,11 @@ use super::evidence::EvidenceArguments;
 use super::moment::{Edge, Moment};
 use super::output::{OutputArguments, ReportFormat};
 use super::{forms, saved};
-use crate::audit::{self, AuditOptions, Records};
+use crate::audit::{AuditOptions, Records};
 use crate::error::AuditError;
 use crate::finding::Severity;
 use crate::judgement::duplicates::{Examples, SurplusChoice};
+use crate::report::wording::Zone;
 use crate::report::{self, diff};
 use crate::units::{ProducerId, Range};
 use clap::{Args, ValueEnum};
@@ -17,16 +18,17 @@ use std::process::ExitCode;
 
 /// Tell which events are stored more than once, who wrote each copy, and why.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    before_help = "Examples:
   dedup-audit scan /var/kafka/orders-0
   dedup-audit scan /var/kafka --key json:/payment/id --format json
   dedup-audit scan /var/kafka --topic 'orders*' --since '2025-11-29 14:00' --tz Europe/Berlin
   dedup-audit scan broker-1/data broker-2/data broker-3/data --list surplus.csv
   dedup-audit scan /var/kafka -o report.html -o md:ticket.md --format table
-  dedup-audit scan /var/kafka -o today.json --baseline yesterday.json
-
-Exit status: 0 read everything and found nothing, 1 found something (--fail-on), 2 could not run,
-3 found nothing but could not read everything.")]
+  dedup-audit scan /var/kafka -o today.json --baseline yesterday.json",
+    after_help = "Exit status: 0 read everything and found nothing, 1 found something (--fail-on), 2 could not run,
+3 found nothing but could not read everything, 130 interrupted."
+)]
 pub struct ScanArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -104,7 +106,7 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     }
     // Read before the work begins, so that an audit of an hour does not end with a typing mistake.
     let baseline = arguments.baseline.as_deref().map(saved::read).transpose()?;
-    let mut audit = audit::run(&options)?;
+    let mut audit = arguments.evidence.run(&options)?;
     let least = arguments.fail_on.severity();
     audit.report.verdict = report::verdict::of(&audit.report, least);
     let surplus = if arguments.list.is_some() || output.wants(ReportFormat::Csv) {
@@ -116,8 +118,9 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
         sink.write(path, output.existing(), |out| forms::list(&surplus, out))?;
     }
     let report = &audit.report;
+    let zone = Zone::new(arguments.evidence.zone().clone());
     output.write_each(&sink, out, |form, width, out| {
-        forms::write(form, report, &surplus, width, out)?;
+        forms::write(form, report, &surplus, width, &zone, out)?;
         if !arguments.timeline || form != ReportFormat::Table {
             return Ok(());
         }
@@ -135,6 +138,7 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     };
     Ok(ExitCode::from(match (counting, report.verdict.complete) {
         _ if arguments.exit_zero => 0,
+        _ if report.verdict.interrupted => super::interrupt::INTERRUPTED,
         (1.., _) => 1,
         (0, false) => 3,
         (0, true) => 0,

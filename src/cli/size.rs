@@ -30,13 +30,31 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "it is too large".to_owned())
 }
 
+/// Bytes in the largest unit of which there is one: `12.3 MiB`.
+pub(super) fn shown(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        0..1024 => return format!("{bytes} B"),
+        1024..1_048_576 => (1_u64 << 10, "KiB"),
+        1_048_576..1_073_741_824 => (1 << 20, "MiB"),
+        _ => (1 << 30, "GiB"),
+    };
+    let tenths = u128::from(bytes) * 10 / u128::from(unit);
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
+}
+
 fn expected() -> String {
     "expected a size such as 512MiB, 2GB or 1g".to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, shown};
+
+    #[test]
+    fn sizes_are_shown_in_a_unit_that_fits() {
+        let all: Vec<_> = [0, 1023, 1024, 1_572_864, u64::MAX].map(shown).into();
+        assert_eq!(all, ["0 B", "1023 B", "1.0 KiB", "1.5 MiB", "17179869183.9 GiB"]);
+    }
 
     #[test]
     fn sizes_are_read_as_people_write_them() {

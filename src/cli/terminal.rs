@@ -1,14 +1,32 @@
-//! What standard output is: how wide, if it is a terminal at all.
+//! What standard output is: how wide, if it is a terminal at all, and whether it is coloured.
 
-use crate::report::layout::Width;
+use super::Colour;
+use crate::report::layout::{Paint, Width};
+use anstream::{AutoStream, ColorChoice};
 use std::io::{IsTerminal, stdout};
 
-/// The columns of the terminal; 80 for a pipe or a file.
+/// Sets what `--color` asks for; `auto` leaves it to the terminal and to NO_COLOR, CLICOLOR and
+/// CLICOLOR_FORCE.
+pub(super) fn choose(colour: Colour) {
+    match colour {
+        Colour::Auto => ColorChoice::Auto,
+        Colour::Always => ColorChoice::AlwaysAnsi,
+        Colour::Never => ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// Whether what goes to standard output is coloured.
+fn paint() -> Paint {
+    match AutoStream::choice(&stdout()) {
+        ColorChoice::Never => Paint::Plain,
+        ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => Paint::Ansi,
+    }
+}
+
+/// The columns of the terminal, 80 for a pipe or a file, and whether colours may go there.
 pub(super) fn width() -> Width {
     let stdout = stdout();
-    if !stdout.is_terminal() {
-        return Width::default();
-    }
-    terminal_size::terminal_size_of(&stdout)
-        .map_or_else(Width::default, |(columns, _)| Width::new(usize::from(columns.0)))
+    let size = if stdout.is_terminal() { terminal_size::terminal_size_of(&stdout) } else { None };
+    size.map_or_else(Width::default, |(columns, _)| Width::new(usize::from(columns.0))).painted(paint())
 }

@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<Exi
     }
     let sought = Sought::new(&arguments.sought);
     let request = Request { sought: &sought, most: arguments.max_copies, values };
-    let (answer, reading) = audit::trace(&options, &request)?;
+    let (answer, reading) = arguments.evidence.watched(&options, || audit::trace(&options, &request))?;
     arguments.output.write(
         &sink,
         out,

@@ -3,7 +3,7 @@
 use crate::facts::WithheldRange;
 use crate::finding::Outcome;
 use crate::format::{BatchHeader, Limits, SegmentItem, SegmentScanner, TailExpectation};
-use crate::input::{self, ReadMode, SegmentSource};
+use crate::input::{self, FileIdentity, ReadMode, SegmentSource};
 use crate::units::{FilePosition, Offset};
 use std::path::PathBuf;
 
@@ -33,6 +33,8 @@ pub struct LogSegment {
     pub next_base: Option<Offset>,
     /// How many bytes of it are read.
     pub len: u64,
+    /// Which file it was when it was found.
+    pub identity: Option<FileIdentity>,
     /// Whether a torn tail is to be expected.
     pub tail: TailExpectation,
 }
@@ -140,7 +142,7 @@ impl<'l> Walk<'l> {
     fn open(&mut self) -> bool {
         while let Some(segment) = self.log.segments.get(self.next_segment) {
             self.next_segment += 1;
-            match input::open_segment(&segment.path, self.mode, segment.len) {
+            match input::open_same(&segment.path, self.mode, segment.len, segment.identity) {
                 Ok(source) => {
                     let scanner = SegmentScanner::new(source, segment.base, segment.tail);
                     self.scanner = Some(match segment.next_base {

@@ -27,6 +27,7 @@ fn files(segments: &[(i64, Vec<u8>)]) -> Files {
                 base: Offset(*base),
                 next_base: segments.get(at + 1).map(|(next, _)| Offset(*next)),
                 len: bytes.len() as u64,
+                identity: None,
                 tail: TailExpectation::MayBeTorn,
             }
         })

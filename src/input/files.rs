@@ -72,6 +72,7 @@ impl Files {
                     file_name: entry.name.clone(),
                     len: entry.len,
                     modified: entry.modified,
+                    identity: entry.identity,
                     role: SegmentRole::Closed,
                 },
                 fate,

@@ -1,5 +1,6 @@
 //! What was found: log directories, partitions, their files, and what was set aside.
 
+use super::identity::FileIdentity;
 use crate::format::{Damage, segment::TailExpectation};
 use crate::units::{LeaderEpoch, LogStartSource, Offset, Timestamp};
 use std::path::PathBuf;
@@ -249,6 +250,8 @@ pub struct SegmentFile {
     pub len: u64,
     /// When it was last changed.
     pub modified: Option<Timestamp>,
+    /// Which file it is: a broker may put another one in its place.
+    pub identity: Option<FileIdentity>,
     /// Whether the broker would write to it.
     pub role: SegmentRole,
 }

@@ -123,6 +123,7 @@ mod tests {
             file_name: format!("{base:020}.log"),
             len: 1,
             modified: None,
+            identity: None,
             role: SegmentRole::Closed,
         };
         Fated { file, fate }

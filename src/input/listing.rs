@@ -1,5 +1,6 @@
 //! What one directory holds: one listing, and the size and time of each file.
 
+use super::identity::FileIdentity;
 use crate::units::Timestamp;
 use std::fs::{self, Metadata};
 use std::io;
@@ -25,6 +26,7 @@ pub(super) struct FileEntry {
     pub name: String,
     pub len: u64,
     pub modified: Option<Timestamp>,
+    pub identity: Option<FileIdentity>,
 }
 
 impl Listing {
@@ -67,7 +69,12 @@ impl Listing {
 
 impl FileEntry {
     fn new(name: String, metadata: &Metadata) -> Self {
-        Self { name, len: metadata.len(), modified: metadata.modified().ok().map(millis) }
+        Self {
+            name,
+            len: metadata.len(),
+            modified: metadata.modified().ok().map(millis),
+            identity: FileIdentity::of(metadata),
+        }
     }
 }
 

@@ -8,26 +8,34 @@
 //! cannot be read becomes a note, never the end of the run; the result depends on what the
 //! directories hold, not on the order in which the system lists them or the user names them.
 
+mod changes;
 mod choice;
 mod discover;
 mod files;
+mod identity;
 mod inventory;
 mod leftovers;
 mod listing;
 mod log_dir;
 mod names;
+mod pace;
 mod partition;
 mod remarks;
 mod replicas;
+#[cfg(target_os = "linux")]
+mod residency;
 mod source;
 mod walk;
 mod window;
 
+pub use changes::changes;
 pub use choice::{NamePattern, PartitionChoice, PartitionPattern};
 pub use discover::{DiscoverOptions, Leftovers, discover};
+pub use identity::FileIdentity;
 pub use inventory::{
     FileDamage, Inventory, LeaderEpochStart, LogDir, LogDirScope, NameSource, Note, PartitionDir,
     ReplicaBasis, ReplicaGroup, SegmentFile, SegmentRole, Selection, SideFile, State,
 };
-pub use source::{ReadMode, SegmentSource, open_segment};
+pub use pace::Pace;
+pub use source::{ReadMode, SegmentSource, open_same, open_segment};
 pub use window::FileWindow;

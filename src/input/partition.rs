@@ -117,7 +117,12 @@ pub(super) fn read(
     if matches!(own.state, State::Live | State::Future) {
         let of =
             |offsets: &crate::format::checkpoint::OffsetCheckpoint| offsets.get(&own.topic, own.partition);
-        own.high_watermark = of(&around.files.high_watermarks);
+        // A log that grew since it was listed is younger than the listing, and so is the checkpoint.
+        let grew = own
+            .segments
+            .last()
+            .is_some_and(|last| std::fs::metadata(&last.path).is_ok_and(|now| now.len() > last.len));
+        own.high_watermark = of(&around.files.high_watermarks).filter(|_| !grew);
         own.recovery_point = of(&around.files.recovery_points);
         own.first_dirty_offset = of(&around.files.first_dirty);
         (own.log_start_offset, own.log_start_source) = log_start(&own, of(&around.files.log_starts));

@@ -1,5 +1,7 @@
 //! Opens a segment for the scan, read or mapped.
 
+use super::identity::{FileIdentity, deleted};
+use super::pace::Pace;
 use super::window::FileWindow;
 use crate::format::ByteSource;
 use memmap2::{Mmap, MmapOptions};
@@ -8,11 +10,13 @@ use std::io;
 use std::path::Path;
 
 /// How segments are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum ReadMode {
     /// By positioned reads through a buffer: right for files that a broker may still change.
     #[default]
     Positioned,
+    /// The same, and no faster than a rate that all readers share.
+    Paced(&'static Pace),
     /// Mapped into memory: only for a private copy, which the user declares to be one.
     Mapped,
 }
@@ -34,7 +38,46 @@ pub enum SegmentSource {
 pub fn open_segment(path: &Path, mode: ReadMode, len: u64) -> io::Result<SegmentSource> {
     match mode {
         ReadMode::Positioned => FileWindow::open(path, len).map(SegmentSource::Positioned),
+        ReadMode::Paced(pace) => {
+            FileWindow::open(path, len).map(|window| SegmentSource::Positioned(window.paced(pace)))
+        }
         ReadMode::Mapped => MappedFile::open(path, len).map(SegmentSource::Mapped),
+    }
+}
+
+/// As [`open_segment`], the very file that was found before: under the name that a broker gives it
+/// before it is deleted, and never another one that came in its place.
+///
+/// # Errors
+/// What the system says, and [`io::ErrorKind::NotFound`] where another file stands in its place.
+pub fn open_same(
+    path: &Path,
+    mode: ReadMode,
+    len: u64,
+    identity: Option<FileIdentity>,
+) -> io::Result<SegmentSource> {
+    let same = |source: &SegmentSource| identity.is_none() || source.identity() == identity;
+    let error = match open_segment(path, mode, len) {
+        Ok(source) if same(&source) => return Ok(source),
+        Ok(_) => io::Error::new(io::ErrorKind::NotFound, "another file took its place while the scan ran"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            io::Error::new(error.kind(), "it was removed while the scan ran")
+        }
+        Err(error) => return Err(error),
+    };
+    match open_segment(&deleted(path), mode, len) {
+        Ok(source) if identity.is_some() && same(&source) => Ok(source),
+        _ => Err(error),
+    }
+}
+
+impl SegmentSource {
+    /// Which file it is.
+    fn identity(&self) -> Option<FileIdentity> {
+        match self {
+            Self::Positioned(window) => window.identity(),
+            Self::Mapped(map) => map.identity,
+        }
     }
 }
 
@@ -58,6 +101,7 @@ impl ByteSource for SegmentSource {
 #[derive(Debug)]
 pub struct MappedFile {
     map: Mmap,
+    identity: Option<FileIdentity>,
 }
 
 impl MappedFile {
@@ -67,7 +111,8 @@ impl MappedFile {
     /// What the system says; [`io::ErrorKind::UnexpectedEof`] when the file is shorter.
     pub fn open(path: &Path, len: u64) -> io::Result<Self> {
         let file = File::open(path)?;
-        let actual = file.metadata()?.len();
+        let metadata = file.metadata()?;
+        let (actual, identity) = (metadata.len(), FileIdentity::of(&metadata));
         if actual < len {
             return Err(super::window::became_shorter(actual, len));
         }
@@ -80,7 +125,7 @@ impl MappedFile {
         #[cfg(unix)]
         // A hint: where it is refused the bytes are the same.
         let _ = map.advise(memmap2::Advice::Sequential);
-        Ok(Self { map })
+        Ok(Self { map, identity })
     }
 }
 
@@ -112,6 +157,29 @@ mod tests {
             assert!(source.window(8, 3).unwrap().is_empty());
             assert!(source.window(u64::MAX, 3).unwrap().is_empty());
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_found_under_its_next_name_and_another_one_is_never_read_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("00000000000000000000.log");
+        std::fs::write(&path, b"first").unwrap();
+        let identity = FileIdentity::of(&std::fs::metadata(&path).unwrap());
+        let read = |mode| open_same(&path, mode, 5, identity).and_then(|mut s| Ok(s.window(0, 5)?.to_vec()));
+        for mode in [ReadMode::Positioned, ReadMode::Mapped] {
+            assert_eq!(read(mode).unwrap(), b"first");
+        }
+        std::fs::rename(&path, deleted(&path)).unwrap();
+        assert_eq!(read(ReadMode::Positioned).unwrap(), b"first");
+        std::fs::write(&path, b"other").unwrap();
+        assert_eq!(read(ReadMode::Positioned).unwrap(), b"first");
+        std::fs::remove_file(deleted(&path)).unwrap();
+        let error = read(ReadMode::Positioned).unwrap_err();
+        assert!(error.to_string().contains("another file took its place"), "{error}");
+        std::fs::remove_file(&path).unwrap();
+        let error = read(ReadMode::Positioned).unwrap_err();
+        assert!(error.to_string().contains("was removed"), "{error}");
     }
 
     #[test]

@@ -5,6 +5,10 @@
 //! Nothing is mapped, locked or written. Bytes that are in the buffer are handed out where they
 //! are; only the part of a batch that straddles the end of the buffer is moved to its front.
 
+use super::identity::FileIdentity;
+use super::pace::{PIECE, Pace};
+#[cfg(target_os = "linux")]
+use super::residency::Residency;
 use crate::format::ByteSource;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -25,6 +29,10 @@ pub struct FileWindow {
     buffer: Vec<u8>,
     capacity: usize,
     bytes_read: u64,
+    pace: Option<&'static Pace>,
+    /// What is to be dropped from the page cache behind the reading.
+    #[cfg(target_os = "linux")]
+    residency: Option<Residency>,
 }
 
 impl FileWindow {
@@ -43,6 +51,8 @@ impl FileWindow {
     pub fn with_capacity(path: &Path, len: u64, capacity: usize) -> io::Result<Self> {
         let file = open_read_only(path)?;
         Ok(Self {
+            #[cfg(target_os = "linux")]
+            residency: Residency::of(&file, len),
             file,
             len,
             start: 0,
@@ -50,7 +60,40 @@ impl FileWindow {
             buffer: Vec::new(),
             capacity: capacity.max(1),
             bytes_read: 0,
+            pace: None,
         })
+    }
+
+    /// The same, read no faster than `pace` allows.
+    #[must_use]
+    pub fn paced(mut self, pace: &'static Pace) -> Self {
+        self.pace = Some(pace);
+        self
+    }
+
+    /// Which file it is.
+    pub(super) fn identity(&self) -> Option<FileIdentity> {
+        FileIdentity::of(&self.file.metadata().ok()?)
+    }
+
+    /// Reads once into `room`, as much as the limit on the rate allows at once.
+    fn fill(&mut self, range: std::ops::Range<usize>, from: u64) -> io::Result<usize> {
+        let range = match self.pace {
+            Some(pace) => {
+                let range = range.start..range.end.min(range.start.saturating_add(PIECE));
+                pace.wait_for(range.len());
+                range
+            }
+            None => range,
+        };
+        let Some(room) = self.buffer.get_mut(range) else { return Ok(0) };
+        let read = read_at(&self.file, room, from)?;
+        #[cfg(target_os = "linux")]
+        if let Some(residency) = &mut self.residency {
+            let end = from.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+            residency.passed(&self.file, from..end);
+        }
+        Ok(read)
     }
 
     /// Bytes of memory that the buffer holds now.
@@ -92,8 +135,7 @@ impl FileWindow {
         }
         while self.filled < size {
             let from = self.start.saturating_add(u64::try_from(self.filled).unwrap_or(u64::MAX));
-            let Some(room) = self.buffer.get_mut(self.filled..size) else { break };
-            match read_at(&self.file, room, from) {
+            match self.fill(self.filled..size, from) {
                 Ok(0) if self.filled < want => return Err(became_shorter(from, self.len)),
                 Ok(0) => break,
                 Ok(read) => {
@@ -105,6 +147,15 @@ impl FileWindow {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for FileWindow {
+    fn drop(&mut self) {
+        if let Some(residency) = &mut self.residency {
+            residency.finish(&self.file);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! something have been forgotten, the page still lets no control character through.
 
 use super::escape::{self, Terminal};
+use super::wording::Zone;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
@@ -12,9 +13,10 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 /// Holds two words on one line.
 pub const NO_BREAK: char = '\u{a0}';
 
-/// How many columns a line may have.
+/// How many columns a line may have, and whether it may have colours: what is known of the place where a
+/// page goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Width(usize);
+pub struct Width(usize, Paint);
 
 impl Width {
     /// Lines shorter than this hold nothing but broken words; the terminal may break them itself.
@@ -25,7 +27,13 @@ impl Width {
     /// Any number of columns, brought within reason.
     #[must_use]
     pub fn new(columns: usize) -> Self {
-        Self(columns.clamp(Self::LEAST, Self::MOST))
+        Self(columns.clamp(Self::LEAST, Self::MOST), Paint::Plain)
+    }
+
+    /// The same with colours, or without.
+    #[must_use]
+    pub const fn painted(self, paint: Paint) -> Self {
+        Self(self.0, paint)
     }
 
     /// The number of columns.
@@ -38,7 +46,44 @@ impl Width {
 impl Default for Width {
     /// For pipes and files, and where the terminal does not say.
     fn default() -> Self {
-        Self(80)
+        Self(80, Paint::Plain)
+    }
+}
+
+/// Whether a page is written with colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paint {
+    /// Text alone.
+    #[default]
+    Plain,
+    /// With the codes that terminals know.
+    Ansi,
+}
+
+/// What the first bytes of a line are, for a reader that sees colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accent {
+    /// What to read first.
+    Strong,
+    /// Bad news.
+    Bad,
+    /// News that matter.
+    Warning,
+    /// News.
+    Notice,
+    /// What is in order.
+    Quiet,
+}
+
+impl Accent {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Strong => "\x1b[1m",
+            Self::Bad => "\x1b[1;31m",
+            Self::Warning => "\x1b[1;33m",
+            Self::Notice => "\x1b[36m",
+            Self::Quiet => "\x1b[2m",
+        }
     }
 }
 
@@ -47,19 +92,55 @@ impl Default for Width {
 pub struct Page {
     width: Width,
     lines: Vec<String>,
+    /// The line, how many of its first bytes, and how.
+    accents: Vec<(usize, usize, Accent)>,
+    zone: Zone,
 }
 
 impl Page {
     /// An empty page.
     #[must_use]
-    pub const fn new(width: Width) -> Self {
-        Self { width, lines: Vec::new() }
+    pub fn new(width: Width) -> Self {
+        Self { width, lines: Vec::new(), accents: Vec::new(), zone: Zone::default() }
+    }
+
+    /// The same, with times in a zone.
+    #[must_use]
+    pub fn in_zone(self, zone: Zone) -> Self {
+        Self { zone, ..self }
+    }
+
+    /// The zone of its times.
+    #[must_use]
+    pub const fn zone(&self) -> &Zone {
+        &self.zone
     }
 
     /// The columns of the page.
     #[must_use]
     pub const fn width(&self) -> Width {
         self.width
+    }
+
+    /// How many lines there are.
+    #[must_use]
+    pub const fn line_count(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Marks the lines from `first` on to the end of the page.
+    pub fn mark_lines(&mut self, first: usize, accent: Accent) {
+        for at in first..self.lines.len() {
+            self.mark(at, usize::MAX, accent);
+        }
+    }
+
+    /// Marks the first `bytes` bytes of a line.
+    pub fn mark(&mut self, line: usize, bytes: usize, accent: Accent) {
+        let bytes = self.lines.get(line).map_or(0, |text| bytes.min(text.len()));
+        if bytes > 0 {
+            self.accents.push((line, bytes, accent));
+        }
     }
 
     /// An empty line, unless the page begins or the line before is one already.
@@ -108,10 +189,17 @@ impl Page {
         }
     }
 
-    /// Writes the page.
+    /// Writes the page, with its accents where there are colours.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        for line in &self.lines {
-            writeln!(out, "{line}")?;
+        let mut accents = self.accents.iter().filter(|_| self.width.1 == Paint::Ansi).peekable();
+        for (at, line) in self.lines.iter().enumerate() {
+            match accents.next_if(|(line, ..)| *line == at) {
+                Some(&(_, bytes, accent)) => {
+                    let (marked, rest) = line.split_at_checked(bytes).unwrap_or((line, ""));
+                    writeln!(out, "{}{marked}\x1b[0m{rest}", accent.code())?;
+                }
+                None => writeln!(out, "{line}")?,
+            }
         }
         Ok(())
     }
@@ -161,6 +249,21 @@ mod tests {
             page.lines(0, ["x\x07y"]);
         });
         assert_eq!(text, "\\x1ba\\x1b[2Jb\\nc\nx\\x07y\n");
+    }
+
+    #[test]
+    fn accents_are_codes_around_text_or_nothing() {
+        let text = |paint| {
+            let mut page = Page::new(Width::default().painted(paint));
+            page.lines(0, ["HIGH  a", "plain", "é"]);
+            page.mark(0, 4, Accent::Bad);
+            page.mark_lines(2, Accent::Strong);
+            let mut text = Vec::new();
+            page.write(&mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(text(Paint::Plain), "HIGH  a\nplain\né\n");
+        assert_eq!(text(Paint::Ansi), "\x1b[1;31mHIGH\x1b[0m  a\nplain\n\x1b[1mé\x1b[0m\n");
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Numbers, times and names as sentences and lines say them. Times are UTC.
+//! Numbers, times and names as sentences and lines say them. Times are UTC unless a [`Zone`] tells them.
 
 use super::escape::Terminal;
 use crate::finding::{BusinessKey, KeyPart, rfc3339};
+use jiff::tz::TimeZone;
 
 /// Columns that a topic's name may take inside a sentence; Kafka allows 249 characters.
 const NAME_COLUMNS: usize = 80;
@@ -77,42 +78,98 @@ pub fn topics(names: &[String]) -> String {
     }
 }
 
-/// The day and the time of day with milliseconds; `None` for no plausible time.
-fn day_and_time(millis: i64) -> Option<(String, String)> {
-    let text = rfc3339(millis)?;
-    let (day, time) = text.trim_end_matches('Z').split_once('T')?;
-    Some((day.to_owned(), time.to_owned()))
-}
+/// The zone in which times are told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Zone(Option<TimeZone>);
 
-/// The day, `2023-11-14`.
-#[must_use]
-pub fn day(millis: i64) -> Option<String> {
-    day_and_time(millis).map(|(day, _)| day)
-}
-
-/// A time, without its day where that is the one that the reader knows.
-#[must_use]
-pub fn time(millis: Option<i64>, known_day: Option<&str>) -> String {
-    match millis.map(|millis| (millis, day_and_time(millis))) {
-        None => "no time".to_owned(),
-        Some((_, Some((day, time)))) if known_day == Some(day.as_str()) => time,
-        Some((_, Some((day, time)))) => format!("{day} {time}"),
-        Some((millis, None)) => format!("time {millis}"),
+impl Zone {
+    /// A zone; UTC is called so.
+    #[must_use]
+    pub fn new(zone: TimeZone) -> Self {
+        Self((zone != TimeZone::UTC).then_some(zone))
     }
-}
 
-/// From when to when: `2023-11-14 22:13:20.000 – 22:13:21.000`; empty where there is no time.
-#[must_use]
-pub fn span(first: Option<i64>, last: Option<i64>) -> String {
-    match (first, last) {
-        (None, None) => String::new(),
-        (Some(one), None) | (None, Some(one)) => time(Some(one), None),
-        (Some(first), Some(last)) if first == last => time(Some(first), None),
-        (Some(first), Some(last)) => {
-            let known = day(first);
-            format!("{} – {}", time(Some(first), None), time(Some(last), known.as_deref()))
+    /// The day and the time of day with milliseconds; `None` for no plausible time.
+    fn day_and_time(&self, millis: i64) -> Option<(String, String)> {
+        let text = rfc3339(millis)?;
+        let local = match &self.0 {
+            None => text.trim_end_matches('Z').to_owned(),
+            Some(zone) => {
+                let time = jiff::Timestamp::from_millisecond(millis).ok()?;
+                format!("{:.3}", zone.to_datetime(time))
+            }
+        };
+        let (day, time) = local.split_once('T')?;
+        Some((day.to_owned(), time.to_owned()))
+    }
+
+    /// What stands behind a time: `UTC`, or how far the zone is from it at that time.
+    #[must_use]
+    pub fn label(&self, millis: Option<i64>) -> String {
+        let time = millis.and_then(|millis| jiff::Timestamp::from_millisecond(millis).ok());
+        match (&self.0, time) {
+            (Some(zone), Some(time)) => format!("UTC{}", zone.to_offset(time)),
+            (Some(_), None) | (None, _) => "UTC".to_owned(),
         }
     }
+
+    /// The day, `2023-11-14`.
+    #[must_use]
+    pub fn day(&self, millis: i64) -> Option<String> {
+        self.day_and_time(millis).map(|(day, _)| day)
+    }
+
+    /// A time, without its day where that is the one that the reader knows.
+    #[must_use]
+    pub fn time(&self, millis: Option<i64>, known_day: Option<&str>) -> String {
+        match millis.map(|millis| (millis, self.day_and_time(millis))) {
+            None => "no time".to_owned(),
+            Some((_, Some((day, time)))) if known_day == Some(day.as_str()) => time,
+            Some((_, Some((day, time)))) => format!("{day} {time}"),
+            Some((millis, None)) => format!("time {millis}"),
+        }
+    }
+
+    /// From when to when: `2023-11-14 22:13:20.000 – 22:13:21.000`; empty where there is no time.
+    #[must_use]
+    pub fn span(&self, first: Option<i64>, last: Option<i64>) -> String {
+        match (first, last) {
+            (None, None) => String::new(),
+            (Some(one), None) | (None, Some(one)) => self.time(Some(one), None),
+            (Some(first), Some(last)) if first == last => self.time(Some(first), None),
+            (Some(first), Some(last)) => {
+                let known = self.day(first);
+                format!("{} – {}", self.time(Some(first), None), self.time(Some(last), known.as_deref()))
+            }
+        }
+    }
+
+    /// The same with the zone behind it.
+    #[must_use]
+    pub fn labelled_span(&self, first: Option<i64>, last: Option<i64>) -> String {
+        match self.span(first, last) {
+            span if span.is_empty() => span,
+            span => format!("{span} {}", self.label(last.or(first))),
+        }
+    }
+}
+
+/// The day in UTC.
+#[must_use]
+pub fn day(millis: i64) -> Option<String> {
+    Zone::default().day(millis)
+}
+
+/// A time in UTC, without its day where that is the one that the reader knows.
+#[must_use]
+pub fn time(millis: Option<i64>, known_day: Option<&str>) -> String {
+    Zone::default().time(millis, known_day)
+}
+
+/// From when to when, in UTC.
+#[must_use]
+pub fn span(first: Option<i64>, last: Option<i64>) -> String {
+    Zone::default().span(first, last)
 }
 
 /// How much later, in one or two units: `+8.5 s`, `+3 min 5 s`, `-120 ms`.

@@ -112,7 +112,8 @@ fn in_pool(
     let (space, shares) =
         (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares(options.limits));
     let mut rows = RowStore::new(shares.rows, space.clone());
-    let outcomes = pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows)?;
+    let outcomes =
+        pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows, &options.watch)?;
     let mut mirrors = mirror::matched(rows, &pairs, &outcomes, listed, || {
         crate::candidates::spill::Sorter::new(shares.wanted, space.clone())
     })?;

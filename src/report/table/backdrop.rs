@@ -6,7 +6,7 @@ use crate::finding::Finding;
 use crate::report::escape::width;
 use crate::report::layout::Page;
 use crate::report::model::{Chosen, Identity, Report, SessionReport, TopicReport, VisibleRecords};
-use crate::report::wording::{counted, listed, number, span};
+use crate::report::wording::{Zone, counted, listed, number};
 use comfy_table::{ContentArrangement, Table, presets};
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ pub(super) fn producers(page: &mut Page, report: &Report) {
     let rows: Vec<_> = sessions
         .iter()
         .take(SESSIONS)
-        .map(|(_, transactional, session)| row(*transactional, session))
+        .map(|(_, transactional, session)| row(*transactional, session, page.zone()))
         .collect();
     let columns = page.width().columns().saturating_sub(LABEL);
     let lines = as_table(&rows);
@@ -127,15 +127,7 @@ pub(super) fn producers(page: &mut Page, report: &Report) {
 fn as_table(rows: &[[String; 7]]) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header([
-        "session",
-        "partition",
-        "offsets",
-        "epochs",
-        "sequences",
-        "records",
-        "from – to (UTC)",
-    ]);
+    table.set_header(["session", "partition", "offsets", "epochs", "sequences", "records", "from – to"]);
     table.add_rows(rows);
     // The table pads its cells by one column on the left.
     table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned()).collect()
@@ -150,7 +142,7 @@ fn as_line([session, partition, offsets, epochs, sequences, records, times]: &[S
         }
     }
     if !times.is_empty() {
-        parts.push(format!("{times} UTC"));
+        parts.push(times.clone());
     }
     format!("{session} in {partition}: {}", parts.join(", "))
 }
@@ -187,7 +179,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-fn row(transactional: Option<&str>, session: &SessionReport) -> [String; 7] {
+fn row(transactional: Option<&str>, session: &SessionReport, zone: &Zone) -> [String; 7] {
     let id = transactional.map(|id| format!(" ({})", named(id))).unwrap_or_default();
     let (first, last) = (session.epochs.first(), session.epochs.last());
     let epochs =
@@ -209,7 +201,7 @@ fn row(transactional: Option<&str>, session: &SessionReport) -> [String; 7] {
         epochs,
         sequences,
         number(session.records),
-        span(session.window.first_timestamp, session.window.last_timestamp),
+        zone.labelled_span(session.window.first_timestamp, session.window.last_timestamp),
     ]
 }
 

@@ -9,7 +9,7 @@ use super::named;
 use crate::finding::{BusinessKey, Copy, Finding, Group, Visibility};
 use crate::report::escape::{Terminal, width};
 use crate::report::layout::{NO_BREAK, Page};
-use crate::report::wording::{business_key, day, later, number, time};
+use crate::report::wording::{Zone, business_key, later, number};
 
 /// Examples that are shown.
 const GROUPS: usize = 3;
@@ -27,11 +27,15 @@ type Cells = [String; 6];
 
 pub(super) fn show(page: &mut Page, finding: &Finding) {
     let key_columns = (page.width().columns() / 4).clamp(10, 40);
-    let known_day = finding.window.as_ref().and_then(|window| window.first_timestamp).and_then(day);
+    let known_day = finding
+        .window
+        .as_ref()
+        .and_then(|window| window.first_timestamp)
+        .and_then(|time| page.zone().day(time));
     let places = Places::of(finding);
     let mut lines: Vec<Cells> = Vec::new();
     for group in finding.groups.iter().take(GROUPS) {
-        group_lines(&mut lines, group, key_columns, places, known_day.as_deref());
+        group_lines(&mut lines, group, key_columns, places, known_day.as_deref(), page.zone());
     }
     let columns: Vec<usize> =
         (0..6).map(|cell| lines.iter().map(|line| width(&line[cell])).max().unwrap_or(0)).collect();
@@ -99,6 +103,7 @@ fn group_lines(
     key_columns: usize,
     places: Places,
     known_day: Option<&str>,
+    zone: &Zone,
 ) {
     let key = business_key(&group.business_key);
     let key = Terminal::text(&key).cut(key_columns).to_string();
@@ -117,7 +122,7 @@ fn group_lines(
             if index == 0 { key.clone() } else { String::new() },
             places.say(copy),
             writer(copy),
-            time(copy.timestamp, known_day),
+            zone.time(copy.timestamp, known_day),
             distance.unwrap_or_default(),
             remarks.join(" "),
         ]);

@@ -1,10 +1,10 @@
 //! One finding: its numbers, a few facts, examples, and what to do.
 
 use super::{Amount, copies, escaped, named, singles};
-use crate::finding::{Confidence, Counts, Finding};
+use crate::finding::{Confidence, Counts, Finding, Severity};
 use crate::report::escape::width;
-use crate::report::layout::{NO_BREAK, Page};
-use crate::report::wording::{counted, listed, number, opening, span};
+use crate::report::layout::{Accent, NO_BREAK, Page};
+use crate::report::wording::{Zone, counted, listed, number, opening};
 
 /// Facts that are shown.
 const FACTS: usize = 4;
@@ -26,7 +26,7 @@ pub(in crate::report) fn show_whole(page: &mut Page, finding: &Finding) {
 fn told(page: &mut Page, finding: &Finding, amount: Amount) {
     let all = amount == Amount::All;
     head(page, 0, finding);
-    page.item(2, &place_and_time(finding));
+    page.item(2, &place_and_time(finding, &page.zone().clone()));
     page.item(2, &sentence(&finding.title, finding));
     let facts: Vec<_> = finding.facts.iter().filter(|fact| **fact != finding.title).collect();
     for fact in facts.iter().take(amount.most(FACTS)) {
@@ -69,7 +69,7 @@ fn told(page: &mut Page, finding: &Finding, amount: Amount) {
 /// A finding at info: what it is and where.
 pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
     head(page, 0, finding);
-    page.item(2, &place_and_time(finding));
+    page.item(2, &place_and_time(finding, &page.zone().clone()));
     page.item(2, &sentence(&finding.title, finding));
 }
 
@@ -80,12 +80,20 @@ pub(in crate::report) fn head(page: &mut Page, indent: usize, finding: &Finding)
     let label = format!("{severity:<6}  {}  {}", finding.code, finding.confidence);
     let amount = amount(finding);
     let line = format!("{label:<36}  {amount}");
+    let first = page.line_count();
     if width(&line) + indent <= page.width().columns() {
         page.lines(indent, [line.as_str()]);
     } else {
         page.lines(indent, [label.as_str()]);
         page.item(indent + 2, &amount);
     }
+    let accent = match finding.severity {
+        Severity::High => Accent::Bad,
+        Severity::Medium => Accent::Warning,
+        Severity::Low => Accent::Notice,
+        Severity::Info | Severity::Other(_) => Accent::Quiet,
+    };
+    page.mark(first, indent + severity.len(), accent);
 }
 
 fn amount(finding: &Finding) -> String {
@@ -104,7 +112,7 @@ fn amount(finding: &Finding) -> String {
 }
 
 /// `orders-0 and orders-1 · 2023-11-14 22:13:20.005 – 22:13:21.000 UTC · level E4 · DA-…`
-fn place_and_time(finding: &Finding) -> String {
+fn place_and_time(finding: &Finding, zone: &Zone) -> String {
     let mut places: Vec<_> = finding
         .partitions
         .iter()
@@ -114,9 +122,10 @@ fn place_and_time(finding: &Finding) -> String {
     if finding.partitions.len() > PLACES {
         places.push(format!("{} more partitions", number((finding.partitions.len() - PLACES) as u64)));
     }
-    let times = finding.window.as_ref().map(|window| span(window.first_timestamp, window.last_timestamp));
+    let window = finding.window.as_ref();
+    let times = window.map(|window| zone.labelled_span(window.first_timestamp, window.last_timestamp));
     let mut parts = vec![listed(&places)];
-    parts.extend(times.filter(|times| !times.is_empty()).map(|times| format!("{times} UTC")));
+    parts.extend(times.filter(|times| !times.is_empty()));
     parts.extend(finding.level.map(|level| format!("level {level}")));
     parts.push(named(&finding.id).into_owned());
     parts.retain(|part| !part.is_empty());

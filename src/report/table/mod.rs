@@ -3,7 +3,7 @@
 //! The verdict in sentences, then the findings by severity with a few lines each, then what stands
 //! behind them: protection, producers, what counts as one event, coverage. Lists are cut to what a
 //! screen holds, and each cut says how much it leaves out; the JSON has it all. Works at any width
-//! from 40 columns on; narrower terminals break the lines themselves. Times are UTC.
+//! from 40 columns on; narrower terminals break the lines themselves.
 
 mod backdrop;
 mod compare;
@@ -27,9 +27,9 @@ pub use reconcile::write as write_reconciled;
 pub use timeline::write as write_timeline;
 
 use super::escape::Terminal;
-use super::layout::{Page, Width};
+use super::layout::{Accent, Page, Width};
 use super::model::Report;
-use super::wording::{counted, listed, number, opening};
+use super::wording::{Zone, counted, listed, number, opening};
 use crate::finding::{Code, Finding, Severity};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -42,9 +42,14 @@ const INFOS: usize = 10;
 /// Columns that a name may take where others stand beside it.
 const NAME_COLUMNS: usize = 60;
 
-/// Writes the report.
+/// Writes the report, times in UTC.
 pub fn write(report: &Report, width: Width, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(width);
+    write_in(report, &Zone::default(), width, out)
+}
+
+/// Writes the report with times in a zone; what the judgement says of times is in UTC and says so.
+pub fn write_in(report: &Report, zone: &Zone, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(width).in_zone(zone.clone());
     verdict(&mut page, report);
     findings(&mut page, report);
     page.blank();
@@ -66,6 +71,7 @@ pub fn write(report: &Report, width: Width, out: &mut dyn Write) -> io::Result<(
 fn verdict(page: &mut Page, report: &Report) {
     let headline = escaped(&report.verdict.headline);
     page.paragraph(0, &format!("{}.", opening(headline.trim_end_matches('.'), &[])));
+    page.mark_lines(0, Accent::Strong);
     let loud = report.findings.iter().filter(|finding| finding.severity > Severity::Info).count();
     let whole = report.verdict.complete && !report.verdict.interrupted;
     // The last sentence says how much was read, as the line about the coverage does.

@@ -6,7 +6,7 @@ use crate::finding::{
     Stretch, Transaction,
 };
 use crate::report::layout::Page;
-use crate::report::wording::{counted, listed, number, span};
+use crate::report::wording::{Zone, counted, listed, number};
 
 /// Examples of each kind that are shown.
 const EXAMPLES: usize = 3;
@@ -15,9 +15,10 @@ const GROUPS: usize = 5;
 
 pub(super) fn show(page: &mut Page, finding: &Finding, amount: Amount) {
     let most = amount.most(EXAMPLES);
+    let zone = page.zone().clone();
     examples(page, most, &finding.gaps, finding.gaps_omitted, gap);
     examples(page, most, &finding.transactions, 0, transaction);
-    examples(page, most, &finding.stretches, finding.stretches_omitted, stretch);
+    examples(page, most, &finding.stretches, finding.stretches_omitted, |one| stretch(one, &zone));
     examples(page, most, &finding.snapshots, 0, snapshot);
     if let Some(partitioner) = &finding.partitioner {
         page.paragraph(2, &format!("The other keys follow {}.", named(partitioner)));
@@ -115,13 +116,13 @@ fn transaction(transaction: &Transaction) -> String {
     )
 }
 
-fn stretch(stretch: &Stretch) -> String {
+fn stretch(stretch: &Stretch, zone: &Zone) -> String {
     let place = match (&stretch.topic, stretch.partition) {
         (Some(topic), Some(partition)) => format!("{}-{partition} ", named(topic)),
         _ => String::new(),
     };
-    let times = span(stretch.first_timestamp, stretch.last_timestamp);
-    let times = if times.is_empty() { times } else { format!(", {times} UTC") };
+    let times = zone.labelled_span(stretch.first_timestamp, stretch.last_timestamp);
+    let times = if times.is_empty() { times } else { format!(", {times}") };
     format!(
         "{place}offsets {}–{}: {} {}{times}",
         stretch.first_offset,

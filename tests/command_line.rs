@@ -1,0 +1,145 @@
+//! What is around the commands: completions, manual pages, a configuration, colour, help, talk.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn tool() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn data(scenario: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1").join(scenario).join("data")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[track_caller]
+fn printed(arguments: &[&str]) -> String {
+    let output = tool().args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[track_caller]
+fn refused(arguments: &[&str]) -> String {
+    let output = tool().args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert!(output.stdout.is_empty());
+    text(&output.stderr)
+}
+
+const COMMANDS: [&str; 6] = ["scan", "dump", "explain", "schema", "completions", "man"];
+
+#[test]
+fn shells_learn_all_commands_and_options() {
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let script = printed(&["completions", shell]);
+        for name in COMMANDS.iter().chain(&["headers-only", "io-limit"]) {
+            assert!(script.contains(name), "{shell}: {name}");
+        }
+    }
+    assert!(refused(&["completions", "csh"]).contains("bash"));
+}
+
+#[test]
+fn every_command_has_a_page_of_its_own() {
+    let page = printed(&["man", "scan"]);
+    assert!(page.contains(".TH") && page.contains("max\\-memory") && page.contains("Exit status"), "{page}");
+    assert!(printed(&["man"]).contains("resend\\-new\\-session"));
+    assert!(refused(&["man", "scna"]).contains("the commands are"));
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().to_str().unwrap();
+    printed(&["man", "--dir", dir]);
+    for name in COMMANDS {
+        assert!(folder.path().join(format!("dedup-audit-{name}.1")).is_file(), "{name}");
+    }
+    assert!(folder.path().join("dedup-audit.1").is_file());
+    // What is there is not overwritten unless that is asked for.
+    assert!(refused(&["man", "--dir", dir]).contains("dedup-audit"));
+    printed(&["man", "--dir", dir, "--force"]);
+}
+
+#[test]
+fn options_may_stand_in_a_file_and_what_is_typed_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("audit.toml");
+    std::fs::write(&config, "[scan]\nheaders-only = true\nformat = \"json\"\nexit-zero = true\n").unwrap();
+    let config = config.to_str().unwrap();
+    let data = data("crash-restart-resend");
+    let data = data.to_str().unwrap();
+    let report = printed(&["--config", config, "scan", data]);
+    assert!(report.contains("\"headersOnly\": true"), "{report}");
+    assert!(!printed(&["scan", data, "--config", config, "--format", "table"]).starts_with('{'));
+    std::fs::write(config, "[scan]\nheader-only = true\n").unwrap();
+    assert!(refused(&["scan", data, "--config", config]).contains("did you mean headers-only?"));
+    assert!(refused(&["scan", data, "--config", "nowhere.toml"]).contains("nowhere.toml"));
+}
+
+#[test]
+fn colour_is_for_terminals_and_for_who_asks() {
+    let data = data("mixed-incident");
+    let scan = |more: &[&str], variables: &[(&str, &str)]| {
+        let mut command = tool();
+        command.arg("scan").arg(&data).args(more).envs(variables.iter().copied());
+        text(&command.output().unwrap().stdout)
+    };
+    let plain = scan(&[], &[]);
+    assert!(!plain.contains('\x1b'));
+    let coloured = scan(&["--color", "always"], &[]);
+    assert!(coloured.contains("\x1b[1;31mHIGH\x1b[0m"), "{coloured}");
+    let without: String = coloured
+        .split('\x1b')
+        .enumerate()
+        .map(|(at, part)| match at {
+            0 => part,
+            _ => part.split_once('m').unwrap().1,
+        })
+        .collect();
+    assert_eq!(without, plain);
+    assert_eq!(scan(&[], &[("CLICOLOR_FORCE", "1")]), coloured);
+    assert_eq!(scan(&["--color", "never"], &[("CLICOLOR_FORCE", "1")]), plain);
+    assert_eq!(scan(&[], &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")]), plain);
+    assert!(!scan(&["--color", "always", "--format", "json"], &[]).contains('\x1b'));
+}
+
+#[test]
+fn tables_tell_times_in_the_zone_and_json_does_not() {
+    let data = data("crash-restart-resend");
+    let scan = |more: &[&str]| text(&tool().arg("scan").arg(&data).args(more).output().unwrap().stdout);
+    let utc = scan(&[]);
+    assert!(utc.contains("16:01:24.244 – 16:01:24.343 UTC"), "{utc}");
+    let there = scan(&["--tz", "Asia/Kolkata"]);
+    assert!(there.contains("21:31:24.244 – 21:31:24.343 UTC+05:30"), "{there}");
+    assert_eq!(scan(&["--format", "json"]), scan(&["--format", "json", "--tz", "Asia/Kolkata"]));
+}
+
+#[test]
+fn talk_is_on_standard_error_and_as_much_as_was_asked_for() {
+    let data = data("crash-restart-resend");
+    let scan = |more: &[&str]| -> Output { tool().arg("scan").arg(&data).args(more).output().unwrap() };
+    let usual = scan(&[]);
+    assert!(usual.stderr.is_empty());
+    let verbose = scan(&["-v"]);
+    assert!(text(&verbose.stderr).contains("dedup-audit: read "), "{}", text(&verbose.stderr));
+    assert_eq!(verbose.stdout, usual.stdout);
+    assert!(scan(&["--quiet"]).stderr.is_empty());
+    assert_eq!(scan(&["--quiet", "-v"]).status.code(), Some(2));
+}
+
+#[test]
+fn help_begins_with_examples_and_typos_are_met_with_suggestions() {
+    for arguments in [["--help"].as_slice(), &["scan", "--help"], &["dump", "--help"], &["man", "--help"]] {
+        assert!(printed(arguments).starts_with("Examples:\n  dedup-audit "), "{arguments:?}");
+    }
+    assert!(refused(&["scn", "x"]).contains("'scan'"));
+    assert!(refused(&["scan", "x", "--header-only"]).contains("--headers-only"));
+}
