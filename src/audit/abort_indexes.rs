@@ -1,4 +1,4 @@
-//! Reads the transaction indexes beside the segments of a partition.
+//! Reads the transaction indexes beside the segments of a partition, and tells which indexes lack theirs.
 //!
 //! A segment that has its `.index` but no `.txnindex`, in a directory that was given as a whole, has an
 //! empty one: brokers make the file with the first abort. Where neither is there, indexes were not
@@ -32,6 +32,19 @@ pub(super) fn read(dir: &PartitionDir) -> Vec<AbortIndex> {
         }
     }
     indexes.into_values().collect()
+}
+
+/// Base offsets of offset indexes whose segment is not there, not even as one that waits to be deleted.
+///
+/// Brokers rename and delete the files of a segment together, and remove such an index when they start.
+pub(super) fn without_segment(dir: &PartitionDir) -> Vec<Offset> {
+    let alone = |file: &&crate::input::SideFile| {
+        let beside = ["log", "log.swap", "log.cleaned", "log.deleted"];
+        file.file_name.strip_suffix(".index").is_some()
+            && !beside.iter().any(|extension| file.path.with_extension(extension).exists())
+    };
+    let whole = matches!(dir.selection, Selection::Whole);
+    dir.indexes.iter().filter(|_| whole).filter(alone).map(|file| file.number).collect()
 }
 
 fn entries(bytes: &[u8]) -> Option<Vec<(crate::units::ProducerId, Offset)>> {

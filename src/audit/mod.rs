@@ -575,6 +575,7 @@ fn subject<'p>(
         segment.next_base = bases.get(at + 1).copied();
     }
     let snapshots = snapshots::read(dir);
+    let indexes_without_segment = abort_indexes::without_segment(dir);
     let context = PartitionContext {
         topic: dir.topic.clone(),
         partition: dir.partition,
@@ -590,6 +591,7 @@ fn subject<'p>(
         segment_bases: bases,
         compacted: internal.is_compacted(&dir.topic),
         expiration_ms: options.expiration_ms.or_else(|| internal.expiration_ms(dir.broker_id)),
+        indexes_without_segment,
     };
     let digests = leads && options.records == Records::Read;
     let lane = match (digests, u32::try_from(at)) {

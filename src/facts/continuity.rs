@@ -5,8 +5,13 @@
 //! bytes'. A hole is counted by where it lies; whether the cleaner made it is decided at the end of
 //! the log, when all signs of the cleaner have been seen.
 //!
-//! Source: `UnifiedLog.append`, `Cleaner`; formats 0 and 1 name a segment far below its first
-//! record (`UnifiedLog.maybeRoll`), so no hole is told there.
+//! The cleaner swaps its segments in before it writes its checkpoint, and a broker that is killed in
+//! between leaves holes above it. In a topic that is being cleaned a hole inside a closed segment is
+//! the cleaner's therefore, and one between two segments may be, unless an index without its segment
+//! shows that a file is missing.
+//!
+//! Source: `UnifiedLog.append`, `Cleaner`, `LogCleaner.cleanLog`; formats 0 and 1 name a segment far
+//! below its first record (`UnifiedLog.maybeRoll`), so no hole is told there.
 
 use super::{HoleKind, OffsetHole, PartitionContext};
 use crate::format::BatchHeader;
@@ -33,6 +38,8 @@ pub(super) struct Tally {
     pub(super) inside: u64,
     /// Below what the cleaner's checkpoint names.
     pub(super) cleaned: u64,
+    /// Between two segments, where a pass of the cleaner that never wrote its checkpoint may have been.
+    pub(super) unsettled: u64,
 }
 
 impl Tally {
@@ -44,6 +51,7 @@ impl Tally {
             boundary: self.boundary.saturating_sub(earlier.boundary),
             inside: self.inside.saturating_sub(earlier.inside),
             cleaned: self.cleaned.saturating_sub(earlier.cleaned),
+            unsettled: self.unsettled.saturating_sub(earlier.unsettled),
         }
     }
 }
@@ -166,7 +174,12 @@ impl Continuity {
     /// The first offset that the cleaner certainly has not reached; holes below it are its own.
     pub(super) fn cleaned_below(&self, context: &PartitionContext) -> Option<Offset> {
         let many = self.holes_inside >= HOLES_OF_A_CLEANER;
-        let trace = self.last_trace_of_cleaner.max(self.last_hole_inside.filter(|_| many));
+        let inside = if context.is_being_cleaned() {
+            self.last_hole_inside.filter(|&(segment, _)| many || !context.is_active(segment))
+        } else {
+            self.last_hole_inside.filter(|_| many)
+        };
+        let trace = self.last_trace_of_cleaner.max(inside);
         // A checkpoint is exact; a trace above it means that it is of an earlier pass.
         let trace = trace.filter(|&(_, at)| context.cleaned_up_to.is_none_or(|checkpoint| at >= checkpoint));
         // The cleaner works on whole segments.
@@ -205,9 +218,16 @@ impl Continuity {
         }
         // The cleaner merges files and keeps the name of the first, so it takes none from the head.
         let cleaned = kind != HoleKind::Head && context.cleaned_up_to.is_some_and(|limit| expected < limit);
+        let kind =
+            if kind == HoleKind::Boundary && !cleaned && context.may_be_unfinished_pass(expected, found) {
+                HoleKind::Unsettled
+            } else {
+                kind
+            };
         let counter = match kind {
             HoleKind::Damage => &mut self.tally.damage,
             HoleKind::Boundary | HoleKind::Inside if cleaned => &mut self.tally.cleaned,
+            HoleKind::Unsettled => &mut self.tally.unsettled,
             HoleKind::Head => &mut self.tally.first_file,
             HoleKind::Boundary => &mut self.tally.boundary,
             HoleKind::Inside => &mut self.tally.inside,

@@ -102,6 +102,8 @@ fn reason(context: &PartitionContext, gap: &PendingGap, cleaned_below: Option<Of
     } else {
         (holes.cleaned, holes.boundary, holes.inside)
     };
+    // A missing file cannot be told from the cleaner there; the finding about the offsets says so.
+    let removed_by_cleaner = removed_by_cleaner.saturating_add(holes.unsettled);
     let between_files = boundary.saturating_add(holes.first_file);
     // The head was removed before the files begin, so only a producer's first batch can owe it.
     let head = if gap.before == Before::Nothing { holes.head } else { 0 };
@@ -177,7 +179,8 @@ mod tests {
         reason(&PartitionContext::default(), &gap(missing, holes, before), Some(Offset(80)))
     }
 
-    const NONE: Tally = Tally { head: 0, damage: 0, first_file: 0, boundary: 0, inside: 0, cleaned: 0 };
+    const NONE: Tally =
+        Tally { head: 0, damage: 0, first_file: 0, boundary: 0, inside: 0, cleaned: 0, unsettled: 0 };
 
     #[test]
     fn a_removed_head_explains_as_many_sequences_as_offsets_are_missing_and_not_one_more() {

@@ -72,6 +72,28 @@ pub struct PartitionContext {
     pub compacted: Option<bool>,
     /// `producer.id.expiration.ms`, when `__cluster_metadata` or an option tells it.
     pub expiration_ms: Option<i64>,
+    /// Base offsets of indexes whose segment is not there.
+    pub indexes_without_segment: Vec<Offset>,
+}
+
+impl PartitionContext {
+    /// Whether the cleaner works here: it has an entry in its checkpoint, and the topic is not known
+    /// to have another policy now.
+    pub(crate) fn is_being_cleaned(&self) -> bool {
+        self.cleaned_up_to.is_some() && self.compacted != Some(false)
+    }
+
+    /// Whether the segment of this number is the last one, which the cleaner does not touch.
+    pub(crate) const fn is_active(&self, segment: usize) -> bool {
+        segment.saturating_add(1) >= self.segment_bases.len()
+    }
+
+    /// Whether a pass of the cleaner that never wrote its checkpoint may have emptied these offsets
+    /// between two segments.
+    pub(crate) fn may_be_unfinished_pass(&self, from: Offset, to: Offset) -> bool {
+        let missing_file = |base: &Offset| *base >= from && *base < to;
+        self.is_being_cleaned() && !self.indexes_without_segment.iter().any(missing_file)
+    }
 }
 
 /// The transaction index of a segment.
@@ -237,6 +259,8 @@ pub enum HoleKind {
     Damage,
     /// Between two segments.
     Boundary,
+    /// Between two segments, where a pass of the cleaner that never wrote its checkpoint may have been.
+    Unsettled,
     /// Between two batches of one segment.
     Inside,
 }

@@ -99,7 +99,7 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, events: &mut Vec<E
         let where_ = match hole.kind {
             HoleKind::Head => "in front of the first file",
             HoleKind::Damage => "where bytes cannot be read",
-            HoleKind::Boundary => "between two files",
+            HoleKind::Boundary | HoleKind::Unsettled => "between two files",
             HoleKind::Inside => "inside a file",
         };
         let detail = format!("{} missing {where_}", offsets(hole.first_offset.0, hole.last_offset.0));

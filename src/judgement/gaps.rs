@@ -96,7 +96,7 @@ fn fact(reason: GapReason, number: u64) -> String {
     let why = match reason {
         GapReason::Retention => "where the head of the log was removed",
         GapReason::LogStartMoved => "where the head of the log was deleted and the log start moved",
-        GapReason::Compaction => "where the cleaner removed superseded records",
+        GapReason::Compaction => "where the cleaner removed superseded records, or may have",
         GapReason::EpochChange => "where the producer began again under a new epoch",
         GapReason::ExpiredProducerState => {
             "without a missing offset, after a pause in which brokers forget a producer"

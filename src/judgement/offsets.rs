@@ -2,18 +2,30 @@
 //!
 //! A broker gives offsets without holes. So a hole between two files is a missing file, one below
 //! the first file (above the first leader epoch) as well, and a log that ends below its
-//! checkpointed high watermark lost its end. Holes below the cleaner's reach and holes over
+//! checkpointed high watermark lost its end. Between two files of a topic that is being compacted the
+//! cleaner may have left a hole above its checkpoint: low, for nobody can tell. Holes below the cleaner's reach and holes over
 //! unreadable bytes are told elsewhere. A tail is not missed in a log that was not closed cleanly:
 //! its files may be of different moments.
 
 use super::Partition;
 use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, offsets, place};
 use crate::facts::{HoleKind, OffsetHole, PartitionContext, PartitionFacts};
-use crate::finding::{Code, Confidence, Finding};
+use crate::finding::{Code, Confidence, Finding, Severity};
 use crate::units::Offset;
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
-    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
+    let of_topic = |(topic, partitions): (&str, Vec<Partition<'_>>)| {
+        let missing: Vec<(i32, Missing<'_>)> = partitions
+            .iter()
+            .flat_map(|(context, facts)| {
+                missing(context, facts).into_iter().map(|missing| (context.partition, missing))
+            })
+            .collect();
+        let (unsettled, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|(_, missing)| is_unsettled(missing));
+        [told(topic, &missing), told(topic, &unsettled).map(not_settled)]
+    };
+    by_topic(partitions).into_iter().flat_map(of_topic).flatten().collect()
 }
 
 /// What is missing in one partition.
@@ -22,13 +34,27 @@ enum Missing<'a> {
     Tail { log_end: Offset, high_watermark: Offset },
 }
 
-fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
-    let missing: Vec<(i32, Missing<'_>)> = partitions
-        .iter()
-        .flat_map(|(context, facts)| {
-            missing(context, facts).into_iter().map(|missing| (context.partition, missing))
-        })
-        .collect();
+const fn is_unsettled(missing: &Missing<'_>) -> bool {
+    matches!(missing, Missing::Hole(hole) if matches!(hole.kind, HoleKind::Unsettled))
+}
+
+/// A finding about holes that a missing file would leave, and a pass of the cleaner as well.
+fn not_settled(mut finding: Finding) -> Finding {
+    finding.severity = Severity::Low;
+    finding.confidence = Confidence::Possible;
+    finding.alternatives = vec![
+        dropped("damage", "all bytes around these offsets can be read"),
+        kept(
+            "compaction",
+            "the cleaner works on this topic, and a broker that was killed before it wrote the cleaner's \
+             checkpoint leaves such holes above it",
+        ),
+    ];
+    finding.advice = lines(["look at the same offsets in another replica"]);
+    finding
+}
+
+fn told(topic: &str, missing: &[(i32, Missing<'_>)]) -> Option<Finding> {
     if missing.is_empty() {
         return None;
     }
@@ -86,7 +112,9 @@ fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Mis
             HoleKind::Damage => false,
             HoleKind::Head => true,
             // Internal topics are compacted, whatever the files beside them say.
-            HoleKind::Boundary | HoleKind::Inside => !context.internal && !cleaned(hole),
+            HoleKind::Boundary | HoleKind::Unsettled | HoleKind::Inside => {
+                !context.internal && !cleaned(hole)
+            }
         })
         .map(Missing::Hole)
         .collect();
@@ -120,7 +148,9 @@ fn line(topic: &str, partition: i32, missing: &Missing<'_>) -> String {
                 HoleKind::Head => {
                     format!("{range} lie above the start of the first leader epoch and below the first file")
                 }
-                HoleKind::Boundary => format!("{range} lie between two files and are in neither"),
+                HoleKind::Boundary | HoleKind::Unsettled => {
+                    format!("{range} lie between two files and are in neither")
+                }
                 HoleKind::Inside | HoleKind::Damage => {
                     format!("{range} lie between two batches of one file and are in neither")
                 }
@@ -176,9 +206,39 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_above_the_cleaners_checkpoint_is_told() {
-        let cleaned = PartitionContext { cleaned_up_to: Some(Offset(5)), ..plain() };
-        assert_eq!(judged(cleaned, "D 5/0 0..4; at 20; roll; D 5/0 20..20").len(), 1);
+    fn a_hole_between_files_above_the_cleaners_checkpoint_is_low_unless_something_shows_a_missing_file() {
+        let told = |compacted, alone: &[i64], script: &str| {
+            let context = PartitionContext {
+                cleaned_up_to: Some(Offset(5)),
+                compacted,
+                indexes_without_segment: alone.iter().map(|&base| Offset(base)).collect(),
+                ..plain()
+            };
+            let findings = judged(context, script);
+            findings.iter().map(|finding| (finding.severity, finding.confidence)).collect::<Vec<_>>()
+        };
+        let hole = "D 5/0 0..4; at 20; roll; D 5/0 20..20";
+        let (low, high) = ((Severity::Low, Confidence::Possible), (Severity::High, Confidence::Likely));
+        assert_eq!(told(None, &[], hole), [low]);
+        assert_eq!(told(Some(true), &[], hole), [low]);
+        // The topic is not compacted now, or the index of the missing file is still there.
+        assert_eq!(told(Some(false), &[], hole), [high]);
+        assert_eq!(told(Some(true), &[12], hole), [high]);
+        assert_eq!(told(Some(true), &[20], hole), [low]);
+        let both = "D 5/0 0..4; at 20; roll; D 5/0 20..20; at 30; roll; D 5/0 30..30";
+        assert_eq!(told(Some(true), &[12], both), [high, low]);
+    }
+
+    #[test]
+    fn a_hole_inside_a_closed_segment_above_the_checkpoint_is_the_cleaners_and_in_the_active_one_it_is_not() {
+        let context = |compacted| PartitionContext { cleaned_up_to: Some(Offset(5)), compacted, ..plain() };
+        // What a broker leaves that was killed between the swap and the checkpoint.
+        let closed = "D 5/0 0..4; roll; at 20; D 5/0 20..24; roll; D 5/0 25..25";
+        assert!(judged(context(Some(true)), closed).is_empty());
+        assert!(judged(context(None), closed).is_empty());
+        assert_eq!(judged(context(Some(false)), closed).len(), 1);
+        let active = "D 5/0 0..4; roll; D 5/0 5..5; at 20; D 5/0 20..24";
+        assert_eq!(judged(context(Some(true)), active)[0].severity, Severity::High);
     }
 
     #[test]

@@ -61,6 +61,9 @@ fn partition(dir: &Path, disk: &Disk) {
         }
         fs::write(dir.join(format!("{:020}.log", segment.base)), bytes).unwrap();
     }
+    if let Fault::LostSegment(base) = disk.fault {
+        fs::write(dir.join(format!("{base:020}.index")), []).unwrap();
+    }
     for (number, entries) in &disk.snapshots {
         fs::write(dir.join(format!("{number:020}.snapshot")), snapshot(entries)).unwrap();
     }

@@ -113,8 +113,8 @@ impl fmt::Display for Disk {
 pub enum Fault {
     #[default]
     None,
-    /// A segment is not there.
-    LostSegment,
+    /// The segment of this base offset is not there, and its index still is.
+    LostSegment(i64),
     /// The bytes of the batch at this offset were changed.
     Flipped(i64),
     /// The last batch is cut.
@@ -653,8 +653,8 @@ impl World {
             0..2 if segments > 2 => {
                 let at = self.dice.below(segments - 1);
                 if !self.disk.segments[at].batches.is_empty() {
-                    self.disk.segments.remove(at);
-                    self.disk.fault = Fault::LostSegment;
+                    let lost = self.disk.segments.remove(at);
+                    self.disk.fault = Fault::LostSegment(lost.base);
                 }
             }
             2 => {

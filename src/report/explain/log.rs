@@ -76,7 +76,8 @@ pub(super) const OFFSET_GAP: Explanation = Explanation {
             missing between two batches, or a whole segment is, or the log ends below an offset that a checkpoint \
             says it had reached. Records that were stored are not there.",
     innocent: &[
-        "Compaction leaves holes below the cleaner's position.",
+        "Compaction leaves holes below the cleaner's position, and above it when the broker was killed before the \
+         position was written: between two files that looks like a missing one, and the finding is low.",
         "Formats 0 and 1 and their conversion leave offsets out at the borders of segments.",
         "A copy that was taken while the broker wrote can lack its end.",
     ],
