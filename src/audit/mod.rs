@@ -14,6 +14,7 @@ mod batches;
 mod chunks;
 mod compared;
 mod copies;
+mod followed;
 mod groups;
 mod internal_topics;
 mod lanes;
@@ -317,8 +318,9 @@ fn run_in_pool(
         reconciler.begin(digest_key, &mut rows, shares.wanted, &space)?;
     }
     options.watch.enter(Stage::Reading);
-    let outcomes =
+    let mut outcomes =
         pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows, &options.watch)?;
+    followed::follow(&subjects, &topics, &samples, options, &large, &mut outcomes);
     options.watch.enter(Stage::Comparing);
 
     let contexts: Vec<&PartitionContext> = subjects.iter().map(|subject| &subject.context).collect();

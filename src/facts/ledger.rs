@@ -13,7 +13,9 @@ use super::producers::{DEFAULT_EXPIRATION_MS, Producers};
 use super::protection::earliest;
 use super::snapshots::SnapshotCheck;
 use super::transactions::{Marker, Transactions};
-use super::{BatchFact, Ineffective, IneffectiveReason, PartitionContext, PartitionFacts, Protection};
+use super::{
+    BatchFact, Ineffective, IneffectiveReason, PartitionContext, PartitionFacts, Protection, Turns, Versions,
+};
 use crate::finding::Outcome;
 use crate::format::control::{ControlRecord, Outcome as Decision};
 use crate::format::{BatchHeader, Damage, TimestampType};
@@ -159,6 +161,9 @@ impl Ledger {
             withheld,
             protection: self.protection,
             order: self.order.finish(),
+            // What records say is added by those who read them.
+            versions: Versions::default(),
+            turns: Turns::default(),
             gaps,
             gaps_omitted,
             steps,

@@ -21,6 +21,8 @@ pub mod sequence;
 pub mod sessions;
 mod snapshots;
 mod transactions;
+mod turns;
+mod versions;
 
 pub use commits::{
     Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Position, PositionKey, Rewind,
@@ -32,6 +34,10 @@ pub use order::{MovedBlock, Order};
 pub use producers::DEFAULT_EXPIRATION_MS;
 pub use readable::{Readable, ReadableRecords};
 pub use sessions::{Session, SessionIndex, SessionSpan, SessionStart, Sessions};
+pub use turns::{Contest, TurnFold, Turns, WrittenRecord};
+pub use versions::{
+    BatchProtection, OlderBlock, Steps, VersionFold, VersionKind, VersionedBatch, VersionedRecord, Versions,
+};
 
 use crate::finding::{Gap, GapReason, Outcome, ProtectionMode};
 use crate::format::BatchHeader;
@@ -443,6 +449,10 @@ pub struct PartitionFacts {
     pub protection: Protection,
     /// Whether batches without producer id stand in the order of their times.
     pub order: Order,
+    /// Whether a version in the values rises with the offset of each key, where that was looked at.
+    pub versions: Versions,
+    /// Which producers change the same keys in turn, where that was looked at.
+    pub turns: Turns,
     /// Sequences that are missing, in offset order.
     pub gaps: Vec<Gap>,
     /// How many gaps are not listed, by reason.

@@ -14,6 +14,7 @@ mod events;
 mod gaps;
 mod identify;
 mod indexes;
+mod interleaved;
 mod leader_epochs;
 mod links;
 pub mod misrouted;
@@ -64,6 +65,7 @@ pub fn single_facts(
     findings.extend(leader_epochs::judge(partitions));
     findings.extend(order::judge(partitions));
     findings.extend(churn::judge(partitions, sessions));
+    findings.extend(interleaved::judge(partitions, sessions));
     findings.sort_by(|a, b| {
         (a.code, a.severity, &a.topics, &a.partitions).cmp(&(b.code, b.severity, &b.topics, &b.partitions))
     });

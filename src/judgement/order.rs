@@ -1,47 +1,134 @@
 //! `order-broken`: without protection, a retried batch went behind a later one.
 //!
 //! Rests on [`Order`]: blocks of batches without producer id that stand behind batches which were
-//! created after them. It is said only where the stream is otherwise in order; where times step back
-//! here and there they follow the events, or clocks differ.
+//! created after them; and on [`Versions`]: blocks whose records carry an older version of their keys
+//! than records before them. Either is said only where the stream is otherwise in order. Times that
+//! step back here and there follow the events, or clocks differ, so they need many batches; a version
+//! that rises with every key elsewhere needs few.
 
 use super::Partition;
-use super::draft::{about, at, by_topic, capped, count, duration, finding, kept, lines, offsets};
-use crate::facts::{MovedBlock, Order};
-use crate::finding::{Code, Confidence, Finding, ProtectionMode, Stretch, Window};
+use super::draft::{about, at, by_topic, capped, count, dropped, duration, finding, kept, lines, offsets};
+use crate::facts::{MovedBlock, OlderBlock, Order, VersionKind, Versions};
+use crate::finding::{Alternative, Code, Confidence, Finding, ProtectionMode, Stretch, Window};
 
-/// Batches below which order proves nothing.
+/// Batches below which the order of times proves nothing.
 const FEWEST_BATCHES: u64 = 100;
-/// At most one batch in so many may step back, the moved ones among them.
+/// At most one batch in so many may step back in time, the moved ones among them.
 const ONE_IN: u64 = 100;
+/// Rising versions below which a version proves nothing.
+const FEWEST_RISES: u64 = 20;
+/// At most one version in so many may step back outside of a block.
+const ONE_VERSION_IN: u64 = 50;
+/// At most one batch in so many may have moved, by its versions.
+const ONE_MOVED_IN: u64 = 10;
 /// Blocks that are listed.
 const LISTED: usize = 100;
+
+/// A block that stands behind later records, by what tells it.
+#[derive(Clone, Copy)]
+enum Block<'a> {
+    Times(&'a MovedBlock),
+    Versions(&'a Versions, &'a OlderBlock),
+}
+
+impl Block<'_> {
+    /// The first and the last offset.
+    const fn offsets(self) -> (i64, i64) {
+        match self {
+            Self::Times(block) => (block.first_offset.0, block.last_offset.0),
+            Self::Versions(_, block) => (block.first_offset.0, block.last_offset.0),
+        }
+    }
+
+    const fn times(self) -> (i64, i64) {
+        match self {
+            Self::Times(block) => (block.first_timestamp, block.last_timestamp),
+            Self::Versions(_, block) => (block.first_timestamp, block.last_timestamp),
+        }
+    }
+
+    const fn records(self) -> u64 {
+        match self {
+            Self::Times(block) => block.records,
+            Self::Versions(_, block) => block.records,
+        }
+    }
+
+    const fn new_leader(self) -> bool {
+        match self {
+            Self::Times(block) => block.new_leader,
+            Self::Versions(_, block) => block.new_leader,
+        }
+    }
+
+    const fn shares_offsets_with(self, other: Block<'_>) -> bool {
+        let ((first, last), (other_first, other_last)) = (self.offsets(), other.offsets());
+        first <= other_last && other_first <= last
+    }
+
+    fn words(self, topic: &str, partition: i32) -> String {
+        match self {
+            Self::Times(block) => words(topic, partition, block),
+            Self::Versions(versions, block) => version_words(topic, partition, versions, block),
+        }
+    }
+}
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
     by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
 }
 
-fn is_told(partition: &Partition<'_>) -> bool {
-    let (context, facts) = partition;
-    let order = &facts.order;
-    let cleaned = facts.cleaned_below.is_some() || context.compacted == Some(true);
-    !context.internal
-        && !cleaned
-        && !order.blocks.is_empty()
-        && order.batches >= FEWEST_BATCHES
+fn times_tell(order: &Order) -> bool {
+    order.batches >= FEWEST_BATCHES
         && (order.disordered + order.moved).saturating_mul(ONE_IN) <= order.batches
 }
 
+const fn versions_tell(versions: &Versions) -> bool {
+    versions.rises >= FEWEST_RISES
+        && versions.out_of_order.saturating_mul(ONE_VERSION_IN) <= versions.rises
+        && versions.moved.saturating_mul(ONE_MOVED_IN) <= versions.batches
+}
+
+/// The blocks of a partition that are told, in offset order: what a version tells takes the place of
+/// what times tell of the same offsets.
+fn blocks<'a>((context, facts): &Partition<'a>) -> Vec<Block<'a>> {
+    if context.internal || facts.cleaned_below.is_some() || context.compacted == Some(true) {
+        return Vec::new();
+    }
+    let (order, versions) = (&facts.order, &facts.versions);
+    let mut told: Vec<Block<'_>> = Vec::new();
+    if versions_tell(versions) {
+        told.extend(versions.blocks.iter().map(|block| Block::Versions(versions, block)));
+    }
+    if times_tell(order) {
+        let by_version = told.len();
+        for block in order.blocks.iter().map(Block::Times) {
+            let known = told.iter().take(by_version).any(|version| version.shares_offsets_with(block));
+            if !known {
+                told.push(block);
+            }
+        }
+    }
+    told.sort_by_key(|block| block.offsets());
+    told
+}
+
 fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
-    let told: Vec<(i32, &Order)> = partitions
-        .iter()
-        .filter(|partition| is_told(partition))
-        .map(|(context, facts)| (context.partition, &facts.order))
-        .collect();
-    let blocks: Vec<(i32, &MovedBlock)> = told
-        .iter()
-        .flat_map(|(partition, order)| order.blocks.iter().map(move |block| (*partition, block)))
-        .collect();
-    let records: u64 = blocks.iter().map(|(_, block)| block.records).sum();
+    let mut blocks_of = Vec::new();
+    let mut stream = Vec::new();
+    for partition in partitions {
+        let (context, facts) = partition;
+        let told = blocks(partition);
+        if told.iter().any(|block| matches!(block, Block::Versions(..))) {
+            stream.push(rising(topic, context.partition, &facts.versions));
+        }
+        if told.iter().any(|block| matches!(block, Block::Times(_))) {
+            stream.push(in_order(topic, context.partition, &facts.order));
+        }
+        blocks_of.extend(told.into_iter().map(|block| (context.partition, block)));
+    }
+    let blocks = blocks_of;
+    let records: u64 = blocks.iter().map(|(_, block)| block.records()).sum();
     let (first, _) = blocks.first()?;
     let moved = count(u64::try_from(blocks.len()).unwrap_or(u64::MAX), "block", "blocks");
     let title = format!(
@@ -49,29 +136,26 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         if records == 1 { "1 record stands".to_owned() } else { format!("{records} records stand") }
     );
     // A new leader is a reason to send again; without one a writer with a slow clock looks the same.
-    let reason = blocks.iter().any(|(_, block)| block.new_leader);
+    let reason = blocks.iter().any(|(_, block)| block.new_leader());
     let confidence = if reason { Confidence::Likely } else { Confidence::Possible };
     let mut finding = finding(Code::OrderBroken, confidence, title);
     about(&mut finding, blocks.iter().map(|&(partition, _)| (topic, partition)));
-    let times = blocks.iter().map(|(_, block)| (block.first_timestamp, block.last_timestamp));
+    let times = blocks.iter().map(|(_, block)| block.times());
     let earliest = times.clone().map(|(first, _)| first).min();
     finding.window = Some(Window::new(earliest, times.map(|(_, last)| last).max()));
-    finding.facts = capped(blocks.iter().map(|(partition, block)| words(topic, *partition, block)), "blocks");
-    let batches: u64 = told.iter().map(|(_, order)| order.batches).sum();
-    let others: u64 = told.iter().map(|(_, order)| order.disordered).sum();
-    finding.facts.push(format!(
-        "of {batches} batches without producer id {} step back in time: the stream is in order otherwise",
-        count(others, "other", "others")
-    ));
+    finding.facts = capped(blocks.iter().map(|(partition, block)| block.words(topic, *partition)), "blocks");
+    finding.facts.extend(capped(stream, "partitions"));
     finding.facts.push("each block is stored once: none of it repeats a batch before it".to_owned());
-    finding.alternatives = vec![
-        kept("another clock", "a second writer whose clock is slow, and that writes seldom, looks the same"),
-        kept("event time", "the application may have set these times itself, with one event late"),
-    ];
-    finding.would_settle = lines([
-        "a version or a counter in the values: does it step back with the times?",
-        "the client's log at that time: a timeout or a new leader, and a retry",
-    ]);
+    let by_version = blocks.iter().all(|(_, block)| matches!(block, Block::Versions(..)));
+    finding.alternatives = rivals(by_version);
+    finding.would_settle = if by_version {
+        lines(["the client's log at that time: a timeout or a new leader, and a retry"])
+    } else {
+        lines([
+            "a version or a counter in the values: does it step back with the times?",
+            "the client's log at that time: a timeout or a new leader, and a retry",
+        ])
+    };
     finding.advice = lines([
         "switch idempotence on: it keeps the order with up to five requests in flight",
         "without it set max.in.flight.requests.per.connection=1",
@@ -82,12 +166,68 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         .iter()
         .take(LISTED)
         .map(|(partition, block)| {
-            let times = (Some(block.first_timestamp), Some(block.last_timestamp));
-            let places = (block.first_offset.0, block.last_offset.0);
-            Stretch::new(ProtectionMode::None, places, block.records, times).in_partition(topic, *partition)
+            let (first, last) = block.times();
+            Stretch::new(ProtectionMode::None, block.offsets(), block.records(), (Some(first), Some(last)))
+                .in_partition(topic, *partition)
         })
         .collect();
     Some(finding)
+}
+
+fn rivals(by_version: bool) -> Vec<Alternative> {
+    let clock = "a second writer whose clock is slow, and that writes seldom, looks the same";
+    if by_version {
+        return vec![
+            kept("another writer", "a second writer that is late with a whole batch looks the same"),
+            dropped(
+                "duplicate",
+                "no key had the version of these records before: they are stored once, in the wrong place",
+            ),
+        ];
+    }
+    vec![
+        kept("another clock", clock),
+        kept("event time", "the application may have set these times itself, with one event late"),
+    ]
+}
+
+fn rising(topic: &str, partition: i32, versions: &Versions) -> String {
+    format!(
+        "{topic}-{partition}: {} rises with the offset of its key in {} elsewhere, and steps back in {}",
+        versions.field,
+        count(versions.rises, "record", "records"),
+        count(versions.out_of_order, "other", "others"),
+    )
+}
+
+fn in_order(topic: &str, partition: i32, order: &Order) -> String {
+    format!(
+        "{topic}-{partition}: of {} batches without producer id {} step back in time: the stream is in order otherwise",
+        order.batches,
+        count(order.disordered, "other", "others")
+    )
+}
+
+fn version_words(topic: &str, partition: i32, versions: &Versions, block: &OlderBlock) -> String {
+    let shown = |version: i64| match versions.kind {
+        VersionKind::Number => version.to_string(),
+        VersionKind::Time => at(Some(version)),
+    };
+    let example = &block.example;
+    format!(
+        "{topic}-{partition}: {} ({}) hold older versions than records before them: key {} has {} = {} at offset {} \
+         and {} at offset {}, created up to {} earlier{}",
+        offsets(block.first_offset.0, block.last_offset.0),
+        count(block.batches, "batch", "batches"),
+        example.key,
+        versions.field,
+        shown(example.newer_version),
+        example.newer_offset,
+        shown(example.version),
+        example.offset,
+        duration(block.newest_before.saturating_sub(block.first_timestamp)),
+        if block.new_leader { ", under a new leader" } else { "" },
+    )
 }
 
 fn words(topic: &str, partition: i32, block: &MovedBlock) -> String {

@@ -7,9 +7,11 @@
 mod fields;
 pub mod routing;
 mod sample;
+mod versions;
 mod volatile;
 
 pub use sample::{Sample, SampleRecord};
+pub use versions::VersionField;
 
 use crate::keys::{Identity, KeySpec, Mask, SieveMask};
 use fields::Fields;

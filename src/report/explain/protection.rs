@@ -96,9 +96,11 @@ pub(super) const INTERLEAVED_WRITERS: Explanation = Explanation {
     meaning: "two sessions keep writing new contents for the same keys in turn",
     shows: "Two producer sessions that are alive at the same time write for the same keys again and again, each with \
             contents of its own. Nothing is stored twice. Where each key should have one writer, this is an \
-            instance that should be dead, and its contents may be stale.",
+            instance that should be dead, and its contents may be stale. Told from ten changes between the two \
+            on; the first 256 MiB of a partition are looked at, less where more than four partitions are.",
     innocent: &[
         "Several services that update the same entities do this by design.",
+        "Two instances behind one load balancer do so as well; where keys have three or more writers, nothing is told.",
         "A rolling restart overlaps for a short while.",
     ],
     evidence: &["both sessions, the keys that they share, and how often the writer changes"],
@@ -113,11 +115,16 @@ pub(super) const ORDER_BROKEN: Explanation = Explanation {
     meaning: "without protection, a retried batch went behind a later one",
     shows: "Client times step back as a block: a batch stands behind ones that were created after it, its times lie \
             in a hole of the stream before them, and the stream is in order otherwise. With several requests in flight and no idempotence a batch that failed and was sent \
-            again lands behind its successors. For a topic in which the newest record of a key wins, an old state \
-            may have won.",
+            again lands behind its successors. The same is told, from few batches on, where the values are JSON with \
+            a version that rises with each record key elsewhere: a whole number or an RFC 3339 time. Each record \
+            of the block is then older, by version and by client time, than one of its key before it; a version \
+            that the key had before is a copy. Versions are looked at in the first 256 MiB of a partition, less \
+            where more than four partitions are. For a topic in which the newest record of a key wins, an old \
+            state may have won.",
     innocent: &[
         "Several producers with different clocks mix their times without being out of order.",
         "Event times that the application sets follow the events and not the sending.",
+        "An application that itself writes an older version later breaks the order, and no retry did.",
     ],
     evidence: &[
         "the block that moved, with offsets and times",
