@@ -74,6 +74,11 @@ fn is_first(path: &Path) -> bool {
     segments(path.parent().unwrap()).first().is_some_and(|first| first == path)
 }
 
+/// Whether no segment of the partition comes behind this one: the active one.
+fn is_last(path: &Path) -> bool {
+    segments(path.parent().unwrap()).last().is_some_and(|last| last == path)
+}
+
 /// Below a directory, removes what `wanted` names.
 fn remove(directory: &Path, wanted: &str) {
     for entry in fs::read_dir(directory).unwrap() {
@@ -96,8 +101,8 @@ fn disturb(whole: &Path, live: &Path, end: &AtomicBool) {
             let bytes = fs::read(&original).unwrap();
             let deleted = PathBuf::from(format!("{}.deleted", path.display()));
             match round % 5 {
-                // A follower cuts its end off.
-                0 => OpenOptions::new()
+                // A follower cuts its end off: a closed segment is whole as long as it is there.
+                0 if is_last(&path) => OpenOptions::new()
                     .write(true)
                     .open(&path)
                     .unwrap()
