@@ -9,7 +9,7 @@ use dedup_audit::finding::{BusinessKey, Code};
 use dedup_audit::report::layout::Width;
 use dedup_audit::report::list::{List, ListRow};
 use dedup_audit::report::model::Note;
-use dedup_audit::report::{Report, escape, json, table};
+use dedup_audit::report::{Report, escape, html, json, markdown, ndjson, saved, show, table};
 use support::assert_follows_the_schema;
 
 fn table_of(report: &Report, columns: usize) -> String {
@@ -18,10 +18,16 @@ fn table_of(report: &Report, columns: usize) -> String {
     String::from_utf8(text).expect("a table is text")
 }
 
-fn json_of(report: &Report) -> String {
+type Form = fn(&Report, &mut dyn std::io::Write) -> std::io::Result<()>;
+
+fn written(report: &Report, form: Form) -> String {
     let mut text = Vec::new();
-    json::write(report, &mut text).expect("memory takes everything");
-    String::from_utf8(text).expect("JSON is text")
+    form(report, &mut text).expect("memory takes everything");
+    String::from_utf8(text).expect("every form is text")
+}
+
+fn json_of(report: &Report) -> String {
+    written(report, json::write)
 }
 
 fn list_of(report: &Report) -> String {
@@ -36,11 +42,15 @@ fn list_of(report: &Report) -> String {
     String::from_utf8(list.finish().expect("memory takes everything")).expect("CSV is text")
 }
 
-/// Holds a text against the file that somebody has read; a new text is printed, to be read and put
-/// there.
+/// Holds a text against the file that somebody has read. `UPDATE_REPORTS=1 cargo test --test report_forms`
+/// writes what is printed now; read the change before it is committed.
 fn assert_reads(name: &str, text: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report").join(name);
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    if std::env::var_os("UPDATE_REPORTS").is_some() && text != expected {
+        std::fs::write(&path, text).expect("the file can be written");
+        return;
+    }
     assert!(text == expected, "{name} reads differently now:\n{text}\n--- it was:\n{expected}");
 }
 
@@ -62,6 +72,47 @@ fn a_clean_log_reads_as_it_should() {
 #[test]
 fn much_at_once_reads_as_it_should() {
     assert_reads("mixed-100.txt", &table_of(&samples::mixed(), 100));
+}
+
+#[test]
+fn a_ticket_reads_as_it_should() {
+    assert_reads("orders.md", &written(&samples::orders(), markdown::write));
+    assert_reads("mixed.md", &written(&samples::mixed(), markdown::write));
+    assert_reads("clean.md", &written(&samples::clean(), markdown::write));
+}
+
+#[test]
+fn lines_of_ndjson_read_as_they_should() {
+    assert_reads("clean.ndjson", &written(&samples::clean(), ndjson::write));
+}
+
+#[test]
+fn one_finding_in_full_reads_as_it_should() {
+    let mut finding = samples::resend();
+    finding.groups.truncate(2);
+    let mut text = Vec::new();
+    show::write_table(&finding, Width::new(80), &mut text).expect("memory takes everything");
+    assert_reads("resend-80.txt", &String::from_utf8(text).expect("it is text"));
+}
+
+/// The scenarios of `testdata/`, as the tool prints them.
+#[test]
+fn incidents_of_brokers_read_as_they_should() {
+    for scenario in ["crash-restart-resend"] {
+        let home = tempfile::tempdir().expect("a directory");
+        let of = |ending: &str| home.path().join(format!("{scenario}.{ending}"));
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+        command.args(["scan", scenario]);
+        command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/brokers/4.3.1"));
+        for ending in ["txt", "md", "csv"] {
+            command.arg("-o").arg(of(ending));
+        }
+        assert_eq!(command.status().expect("it runs").code(), Some(1));
+        for ending in ["txt", "md", "csv"] {
+            let text = std::fs::read_to_string(of(ending)).expect("it was written");
+            assert_reads(&format!("{scenario}.{ending}"), &text);
+        }
+    }
 }
 
 #[test]
@@ -217,6 +268,86 @@ fn json_keeps_foreign_text_exactly() {
 }
 
 #[test]
+fn a_ticket_is_short_and_nothing_in_it_becomes_markup() {
+    for report in [samples::orders(), samples::mixed(), samples::clean(), hostile()] {
+        let text = written(&report, markdown::write);
+        assert!(text.lines().count() < 60, "{}", text.lines().count());
+    }
+    let mut report = samples::orders();
+    let harm = "[x](http://evil) ![y](z) <img src=x> @team #12 | `a` | *b* www.evil.com <!-- \u{202e}";
+    report.findings[0].title = harm.to_owned();
+    report.findings[0].facts = vec![harm.to_owned()];
+    report.findings[0].groups[0].business_key = BusinessKey::Text { text: harm.to_owned() };
+    report.findings[0].groups[0].copies[0].topic = harm.to_owned();
+    report.verdict.headline = harm.to_owned();
+    let text = written(&report, markdown::write);
+    // Outside of code spans no sign is left that means something.
+    let bare: String = without_code(&text);
+    for markup in ["<img", "<!--", " @team", " #12", "![", "http://", "www.evil"] {
+        assert!(!bare.contains(markup), "{markup} in {bare}");
+    }
+    let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
+    for row in rows {
+        let cells = row.replace("\\|", "").matches('|').count();
+        assert!([7, 9].contains(&cells), "a key broke a table: {row}");
+    }
+    assert!(!bare.replace("\\[", "").contains('['), "{bare}");
+}
+
+/// Markdown without what stands in code spans.
+fn without_code(text: &str) -> String {
+    let mut bare = String::new();
+    for line in text.lines() {
+        let mut rest = line;
+        while let Some(at) = rest.find('`') {
+            if rest[..at].ends_with('\\') {
+                bare.push_str(&rest[..=at]);
+                rest = &rest[at + 1..];
+                continue;
+            }
+            bare.push_str(&rest[..at]);
+            let fence = rest[at..].chars().take_while(|c| *c == '`').count();
+            let inside = &rest[at + fence..];
+            let close = inside.find(&"`".repeat(fence)).expect("a span ends on its line");
+            rest = &inside[close + fence..];
+        }
+        bare.push_str(rest);
+        bare.push('\n');
+    }
+    bare
+}
+
+#[test]
+fn nothing_harmful_reaches_any_file() {
+    let report = hostile();
+    for (name, form) in [("md", markdown::write as Form), ("html", html::write), ("ndjson", ndjson::write)] {
+        let text = written(&report, form);
+        // JSON keeps foreign text exactly and escapes what controls; a reader of lines is a program.
+        let through: Vec<_> = match name {
+            "ndjson" => text.chars().filter(|one| *one != '\n' && one.is_ascii_control()).collect(),
+            _ => text.chars().filter(|one| *one != '\n' && harmful(*one)).collect(),
+        };
+        assert!(through.is_empty(), "{name}: {through:?}");
+        // Markdown may hold it in a code span, where it is text.
+        assert!(name != "html" || !text.contains("<script>alert(1)"), "{name}");
+    }
+    let read = saved::read(&written(&report, ndjson::write)).expect("it is a report");
+    assert_eq!(read, report);
+}
+
+#[test]
+fn a_terminal_of_one_column_and_offsets_at_the_end_of_all_numbers_are_drawn() {
+    let mut report = samples::orders();
+    report.findings[0].groups[0].copies[0].offset = i64::MIN;
+    report.findings[0].groups[0].copies[1].offset = i64::MAX;
+    report.producers[0].sessions[0].session = "注文".repeat(300);
+    for columns in [0, 1, 40, 300] {
+        let text = table_of(&report, columns);
+        assert!(text.lines().all(|line| escape::width(line) <= columns.clamp(40, 300)), "{text}");
+    }
+}
+
+#[test]
 fn a_key_of_a_megabyte_makes_no_long_report() {
     let mut report = samples::orders();
     let long = "x\u{1b}".repeat(1 << 19);
@@ -228,4 +359,6 @@ fn a_key_of_a_megabyte_makes_no_long_report() {
         assert!(table_of(&report, columns).len() < 20_000);
     }
     assert!(report.verdict.sentences.concat().len() < 5_000);
+    assert!(written(&report, markdown::write).len() < 20_000);
+    assert!(written(&report, html::write).len() < 300_000);
 }

@@ -193,3 +193,44 @@ fn a_list_of_a_report_that_omits_copies_says_so() {
     assert_eq!(text(&output.stdout).lines().count(), 6);
     assert!(text(&output.stderr).contains("15 surplus copies are not in the report"));
 }
+
+#[test]
+fn a_redacted_report_has_no_key_in_any_form_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let key_file = home.path().join("key");
+    std::fs::write(&key_file, "a key of more than sixteen bytes").unwrap();
+    let key_file = key_file.display().to_string();
+    for form in ["table", "json", "ndjson", "md", "html", "csv"] {
+        let scan = |more: &[&str]| {
+            let arguments = [&["scan", RESEND, "--format", form, "--show-values"], more].concat();
+            text(&run(&arguments).stdout)
+        };
+        let open = scan(&[]);
+        assert!(open.contains("order-0042"), "{form}");
+        let keys = scan(&["--redact", "keys"]);
+        assert!(!keys.contains("order-0042") && keys.contains("orders"), "{form}");
+        let all = scan(&["--redact", "all", "--redact-key-file", &key_file]);
+        assert!(!all.contains("orders") && !all.contains("crash-restart"), "{form}: {all}");
+        assert_eq!(all, scan(&["--redact", "all", "--redact-key-file", &key_file]), "{form}");
+        assert_ne!(keys, scan(&["--redact", "keys"]), "{form}: the key is not random");
+        if form != "csv" {
+            assert!(keys.to_lowercase().contains("redact"), "{form} does not say what it hides");
+        }
+    }
+    assert!(
+        refused(&["scan", RESEND, "--redact", "keys", "--redact-key-file", "rustfmt.toml.gone"])
+            .contains("gone")
+    );
+}
+
+#[test]
+fn values_are_shown_when_asked_for_and_never_else() {
+    let values = |report: &Value| report.pointer("/findings/0/groups/0/copies/0/value").cloned();
+    let of = |arguments: &[&str]| -> Value { serde_json::from_slice(&run(arguments).stdout).unwrap() };
+    assert_eq!(values(&of(&["scan", RESEND, "--format", "json"])), None);
+    let shown = values(&of(&["scan", RESEND, "--format", "json", "--show-values"])).unwrap();
+    assert!(shown["text"].as_str().is_some_and(|text| !text.is_empty()), "{shown}");
+    let hidden =
+        values(&of(&["scan", RESEND, "--format", "json", "--show-values", "--redact", "keys"])).unwrap();
+    assert!(hidden["keyedHash"].is_string(), "{hidden}");
+}

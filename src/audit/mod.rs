@@ -95,6 +95,8 @@ pub struct AuditOptions {
     pub limits: Limits,
     /// How much memory may be used, and what takes the rest.
     pub memory: Memory,
+    /// Whether values are shown.
+    pub values: Values,
     /// How many examples a list in the report carries.
     pub examples: Examples,
     /// `producer.id.expiration.ms`, where the user tells it.
@@ -146,6 +148,7 @@ impl AuditOptions {
             threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             limits: Limits::default(),
             memory: Memory::default(),
+            values: Values::Withheld,
             examples: Examples::AtMost(EXAMPLES),
             expiration_ms: None,
             partition_counts: BTreeMap::new(),
@@ -420,6 +423,9 @@ fn run_in_pool(
     let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
     let mut verifier = verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode, options.limits);
     let mut notes = verifier.check(&mut findings);
+    if options.values == Values::Shown {
+        verifier.put_values(&mut findings);
+    }
     notes.extend(doubts);
     notes.extend(snapshots::gone(&inventory, &contexts));
     let parts = assemble::Parts {

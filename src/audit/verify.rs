@@ -1,14 +1,34 @@
 //! Compares the bytes of all copies that the report shows: digests only select.
 
 use super::pass::Subject;
-use crate::finding::{Copy, Finding, Group};
+use crate::finding::{BusinessKey, Copy, Finding, Group};
 use crate::format::{Decompressor, Limits, Record, SegmentItem};
 use crate::input::{Inventory, ReadMode};
 use crate::keys::{Content, Mask};
 use crate::plan::TopicPlan;
 use crate::report::model::Note;
 use crate::units::FilePosition;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use std::collections::HashMap;
+
+/// Bytes of a value that are shown.
+const VALUE_BYTES: usize = 2048;
+
+/// The beginning of a value, as text or in base 64.
+fn shown(value: &[u8]) -> BusinessKey {
+    let rest = if value.len() > VALUE_BYTES { format!("… ({} bytes)", value.len()) } else { String::new() };
+    let start = value.get(..VALUE_BYTES).unwrap_or(value);
+    match std::str::from_utf8(start) {
+        Ok(text) => BusinessKey::Text { text: format!("{text}{rest}") },
+        // A character that was cut in two is no reason for base 64.
+        Err(error) if error.error_len().is_none() && !rest.is_empty() => {
+            let whole = start.get(..error.valid_up_to()).unwrap_or_default();
+            BusinessKey::Text { text: format!("{}{rest}", String::from_utf8_lossy(whole)) }
+        }
+        Err(_) => BusinessKey::Base64 { base64: format!("{}{rest}", BASE64_STANDARD.encode(start)) },
+    }
+}
 
 /// What is needed to read a copy again.
 pub(super) struct Verifier<'a> {
@@ -83,6 +103,14 @@ impl<'a> Verifier<'a> {
         true
     }
 
+    /// Puts the beginning of each value beside its copy.
+    pub(super) fn put_values(&mut self, findings: &mut [Finding]) {
+        let groups = findings.iter_mut().flat_map(|finding| &mut finding.groups);
+        for copy in groups.flat_map(|group| &mut group.copies) {
+            copy.value = self.record(copy, |record| record.value.map(shown)).flatten();
+        }
+    }
+
     /// The content of the record, read again from its place.
     fn read(&mut self, copy: &Copy) -> Option<Vec<u8>> {
         let mask = *self.masks.get(*self.by_directory.get(copy.directory.as_str())?)?;
@@ -119,5 +147,19 @@ impl<'a> Verifier<'a> {
     /// The fields of a copy that do not count as content.
     pub(super) fn mask(&self, copy: &Copy) -> Option<&Mask> {
         self.masks.get(*self.by_directory.get(copy.directory.as_str())?).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_shown_from_its_beginning_and_no_character_is_cut() {
+        assert_eq!(shown("a\nä".as_bytes()), BusinessKey::Text { text: "a\nä".to_owned() });
+        assert_eq!(shown(b"\xff\x00"), BusinessKey::Base64 { base64: "/wA=".to_owned() });
+        let long = format!("{}ä{}", "x".repeat(VALUE_BYTES - 1), "y".repeat(100));
+        let text = format!("{}… (2149 bytes)", "x".repeat(VALUE_BYTES - 1));
+        assert_eq!(shown(long.as_bytes()), BusinessKey::Text { text });
     }
 }

@@ -20,6 +20,7 @@ mod producers;
 mod progress;
 mod range;
 mod reconcile;
+mod redaction;
 mod saved;
 mod scan;
 mod schema;

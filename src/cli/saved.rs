@@ -2,6 +2,7 @@
 
 use super::forms;
 use super::output::{OutputArguments, ReportFormat};
+use super::redaction::{self, RedactionArguments};
 use super::scan::FailOn;
 use crate::error::AuditError;
 use crate::finding::Finding;
@@ -19,11 +20,14 @@ use std::process::ExitCode;
   dedup-audit scan /var/kafka -o report.json
   dedup-audit render report.json
   dedup-audit render report.json -o report.html -o ticket.md
+  dedup-audit render report.json --redact all -o for-support.html
   ssh broker-1 dedup-audit scan /var/kafka --format json | dedup-audit render - --format md")]
 pub struct RenderArguments {
     /// A report of `scan`, JSON or NDJSON; - is standard input
     #[arg(value_name = "REPORT")]
     report: PathBuf,
+    #[command(flatten)]
+    redaction: RedactionArguments,
     #[command(flatten)]
     output: OutputArguments<ReportFormat>,
 }
@@ -40,6 +44,8 @@ pub struct ShowArguments {
     /// A report of `scan`, JSON or NDJSON; - is standard input
     #[arg(value_name = "REPORT")]
     report: PathBuf,
+    #[command(flatten)]
+    redaction: RedactionArguments,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -73,7 +79,7 @@ pub struct DiffArguments {
 pub(super) fn render(arguments: &RenderArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
     let sink = Sink::default();
     arguments.output.check(&sink)?;
-    let report = read(&arguments.report)?;
+    let report = redaction::report(&arguments.redaction.redactor()?, read(&arguments.report)?)?;
     if arguments.output.wants(ReportFormat::Csv) {
         let omitted: u64 = report.findings.iter().map(omitted).sum();
         if omitted > 0 {
@@ -100,7 +106,7 @@ fn omitted(finding: &Finding) -> u64 {
 pub(super) fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
     let sink = Sink::default();
     arguments.output.check(&sink)?;
-    let report = read(&arguments.report)?;
+    let report = redaction::report(&arguments.redaction.redactor()?, read(&arguments.report)?)?;
     let finding = find(&report, &arguments.id)?;
     arguments.output.write(
         &sink,

@@ -3,8 +3,9 @@
 use super::evidence::EvidenceArguments;
 use super::moment::{Edge, Moment};
 use super::output::{OutputArguments, ReportFormat};
+use super::redaction::{self, RedactionArguments};
 use super::{forms, saved};
-use crate::audit::{AuditOptions, Records};
+use crate::audit::{AuditOptions, Records, Values};
 use crate::error::AuditError;
 use crate::finding::Severity;
 use crate::judgement::duplicates::{Examples, SurplusChoice};
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 
 /// Tell which events are stored more than once, who wrote each copy, and why.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that the user sets or leaves")]
 #[command(
     before_help = "Examples:
   dedup-audit scan /var/kafka/orders-0
@@ -25,6 +27,7 @@ use std::process::ExitCode;
   dedup-audit scan /var/kafka --topic 'orders*' --since '2025-11-29 14:00' --tz Europe/Berlin
   dedup-audit scan broker-1/data broker-2/data broker-3/data --list surplus.csv
   dedup-audit scan /var/kafka -o report.html -o md:ticket.md --format table
+  dedup-audit scan /var/kafka --redact keys --redact-key-file incident.key -o for-support.html
   dedup-audit scan /var/kafka -o today.json --baseline yesterday.json",
     after_help = "Exit status: 0 read everything and found nothing, 1 found something (--fail-on), 2 could not run,
 3 found nothing but could not read everything, 130 interrupted."
@@ -34,6 +37,11 @@ pub struct ScanArguments {
     evidence: EvidenceArguments,
     #[command(flatten)]
     output: OutputArguments<ReportFormat>,
+    #[command(flatten)]
+    redaction: RedactionArguments,
+    /// Show the beginning of each copy's value: what is stored, to whoever reads the report
+    #[arg(long)]
+    show_values: bool,
     /// Write every surplus copy to this file, as CSV, without limit
     #[arg(long, value_name = "FILE")]
     list: Option<PathBuf>,
@@ -106,6 +114,7 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     }
     // Read before the work begins, so that an audit of an hour does not end with a typing mistake.
     let baseline = arguments.baseline.as_deref().map(saved::read).transpose()?;
+    let redactor = arguments.redaction.redactor()?;
     let mut audit = arguments.evidence.run(&options)?;
     let least = arguments.fail_on.severity();
     audit.report.verdict = report::verdict::of(&audit.report, least);
@@ -114,11 +123,14 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     } else {
         Vec::new()
     };
+    let surplus = redaction::findings(&redactor, surplus)?;
     if let Some(path) = &arguments.list {
         sink.write(path, output.existing(), |out| forms::list(&surplus, out))?;
     }
-    let report = &audit.report;
     let zone = Zone::new(arguments.evidence.zone().clone());
+    // What was there before is compared with what is there now, names and all.
+    let difference = baseline.as_ref().map(|before| diff::compare(before, &audit.report));
+    let report = &redaction::report(&redactor, audit.report)?;
     output.write_each(&sink, out, |form, width, out| {
         forms::write(form, report, &surplus, width, &zone, out)?;
         if !arguments.timeline || form != ReportFormat::Table {
@@ -127,11 +139,10 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
         writeln!(out)?;
         report::table::write_timeline(&report.events, report.events_omitted, width, out)
     })?;
-    let counting = match (&baseline, least) {
-        (Some(before), Some(least)) => {
-            let difference = diff::compare(before, report);
+    let counting = match (&difference, least) {
+        (Some(difference), Some(least)) => {
             // What is known already does not count, and nothing else would say so.
-            let _ = writeln!(std::io::stderr(), "dedup-audit: {}", diff::in_short(&difference, least));
+            let _ = writeln!(std::io::stderr(), "dedup-audit: {}", diff::in_short(difference, least));
             difference.fresh(least)
         }
         _ => report.verdict.findings,
@@ -191,6 +202,10 @@ fn options(arguments: &ScanArguments) -> Result<AuditOptions, AuditError> {
         told.insert("pid".to_owned(), ids.into());
     }
     told.insert("maxGroups".to_owned(), arguments.max_groups.into());
+    if arguments.show_values {
+        options.values = Values::Shown;
+        told.insert("showValues".to_owned(), true.into());
+    }
     if arguments.headers_only {
         options.records = Records::HeadersOnly;
         told.insert("headersOnly".to_owned(), true.into());

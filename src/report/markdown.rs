@@ -11,7 +11,7 @@ use super::escape::{self, Terminal};
 use super::model::Report;
 use super::table::{in_order, writer};
 use super::verdict::amount;
-use super::wording::{business_key, counted, listed, number, opening, span, time};
+use super::wording::{business_key, counted, listed, number, opening, redacted, span, time};
 use crate::finding::{Copy, Finding, Severity};
 use std::io::{self, Write};
 
@@ -214,6 +214,9 @@ fn tail(report: &Report) -> Vec<String> {
     let rest = (unexpected.len().saturating_sub(2) as u64).saturating_add(coverage.damage_omitted);
     if rest > 0 {
         lines.push(format!("- {} of damage in the JSON report", counted(rest, "more place")));
+    }
+    if let Some(redaction) = &report.redaction {
+        lines.extend([String::new(), format!("**Redacted:** {}.", redacted(redaction))]);
     }
     let version = text(&report.tool.version);
     let as_of =

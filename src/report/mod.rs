@@ -19,6 +19,7 @@ pub mod ndjson;
 pub mod offsets;
 pub mod producers;
 pub mod reconcile;
+pub mod redact;
 pub mod saved;
 pub mod schema;
 pub mod show;

@@ -22,17 +22,18 @@ use std::io::{self, Write};
 /// Writes the report.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut lines = Lines { out };
-    lines.put(
-        "header",
-        &json!({
+    let mut header = json!({
             "schemaVersion": report.schema_version,
             "tool": report.tool,
             "invocation": report.invocation,
             "asOfTimestamp": report.as_of_timestamp,
             "asOfTime": report.as_of_time,
             "evidence": report.evidence,
-        }),
-    )?;
+    });
+    if let Some((redaction, fields)) = report.redaction.as_ref().zip(header.as_object_mut()) {
+        fields.insert("redaction".to_owned(), serde_json::to_value(redaction)?);
+    }
+    lines.put("header", &header)?;
     for topic in &report.topics {
         lines.topic(topic)?;
         for partition in &topic.partitions {

@@ -80,7 +80,7 @@ fn side_by_side(page: &mut Page, group: &Group) {
     }
 }
 
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "",
     "partition",
     "offset",
@@ -99,9 +99,10 @@ const NAMES: [&str; 18] = [
     "visibility",
     "repeats",
     "level",
+    "value",
 ];
 
-/// What stands beside [`NAMES`]; the value follows where it was asked for.
+/// What stands beside [`NAMES`].
 fn fields(at: usize, copy: &Copy) -> Vec<String> {
     fn maybe<T: ToString>(value: Option<T>) -> String {
         value.map(|value| value.to_string()).unwrap_or_default()
@@ -126,5 +127,6 @@ fn fields(at: usize, copy: &Copy) -> Vec<String> {
         copy.visibility.to_string(),
         maybe(repeats),
         maybe(copy.level),
+        copy.value.as_ref().map(business_key).unwrap_or_default(),
     ]
 }

@@ -1,6 +1,7 @@
 //! Numbers, times and names as sentences and lines say them. Times are UTC unless a [`Zone`] tells them.
 
 use super::escape::Terminal;
+use super::model::Redaction;
 use crate::finding::{BusinessKey, KeyPart, rfc3339};
 use jiff::tz::TimeZone;
 
@@ -59,6 +60,20 @@ pub fn opening(line: &str, topics: &[String]) -> String {
         Some(first) if !named => first.to_uppercase().chain(characters).collect(),
         _ => line.to_owned(),
     }
+}
+
+/// What a report hides, as a sentence without a full stop.
+#[must_use]
+pub fn redacted(redaction: &Redaction) -> String {
+    let what = match redaction.mode.as_str() {
+        "keys" => "business keys and values are",
+        _ => "business keys, values and names are",
+    };
+    let compare = match redaction.hash_key.as_str() {
+        "file" => "equal hashes are equal texts, also in other reports with this key",
+        _ => "equal hashes are equal texts in this report",
+    };
+    format!("{what} replaced by keyed hashes; {compare}")
 }
 
 /// A foreign name, fit for a sentence.

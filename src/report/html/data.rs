@@ -31,7 +31,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     let Report { schema_version, tool, invocation, as_of_timestamp, as_of_time, evidence, verdict, .. } =
         report;
-    let Report { coverage, topics, producers, producers_omitted, visibility, findings, .. } = report;
+    let Report { coverage, topics, producers, producers_omitted, visibility, findings, redaction, .. } =
+        report;
     let mut head = json!({
         "schemaVersion": schema_version,
         "tool": tool,
@@ -45,6 +46,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         "producers": producers,
         "producersOmitted": producers_omitted,
         "visibility": visibility,
+        "redaction": redaction,
     });
     harmless(&mut head);
     out.write_all(b"{")?;

@@ -101,6 +101,7 @@
       ['Key', data.invocation.key], ['As of', data.asOfTime ? data.asOfTime.replace('T', ' ').replace('Z', ' UTC') : ''],
       ['Paths', data.invocation.paths.slice(0, 5).join(', ') + (data.invocation.paths.length > 5 ? ` and ${data.invocation.paths.length - 5} more` : '')],
       ['Options', options],
+      ['Redacted', data.redaction ? `${data.redaction.mode === 'keys' ? 'keys and values' : 'keys, values and names'}: equal hashes are equal texts${data.redaction.hashKey === 'file' ? '' : ' in this report'}` : ''],
     ]), {id: 'facts'}));
   }
 
@@ -560,5 +561,6 @@
   }
   data.findings.sort((a, b) => rank(b.severity) - rank(a.severity));
   head(); controls(); filter(); timeline(); topics(); producers(); coverage();
-  document.documentElement.dataset.ready = 'true';
+  /* How long it took, for whoever measures. */
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
 })();

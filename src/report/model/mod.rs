@@ -45,6 +45,9 @@ pub struct Report {
     pub as_of_timestamp: Option<i64>,
     /// The same as RFC 3339.
     pub as_of_time: Option<String>,
+    /// What is hidden; absent where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redaction: Option<Redaction>,
     /// The directories that were read.
     pub evidence: Vec<Evidence>,
     /// The answer in sentences.
@@ -81,6 +84,16 @@ impl Report {
         self.as_of_timestamp = millis;
         self.as_of_time = millis.and_then(rfc3339);
     }
+}
+
+/// What a report hides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Redaction {
+    /// `keys` (business keys and values), or `all` (names, too).
+    pub mode: String,
+    /// Where the key of the hashes is from: `random`, made for this report alone, or `file`.
+    pub hash_key: String,
 }
 
 /// What wrote the report.

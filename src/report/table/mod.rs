@@ -10,6 +10,7 @@ mod compare;
 mod copies;
 mod coverage;
 mod finding;
+mod lanes;
 mod offsets;
 mod producers;
 mod reconcile;
@@ -29,7 +30,7 @@ pub use timeline::write as write_timeline;
 use super::escape::Terminal;
 use super::layout::{Accent, Page, Width};
 use super::model::Report;
-use super::wording::{Zone, counted, listed, number, opening};
+use super::wording::{Zone, counted, listed, number, opening, redacted};
 use crate::finding::{Code, Finding, Severity};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -55,10 +56,14 @@ pub fn write_in(report: &Report, zone: &Zone, width: Width, out: &mut dyn Write)
     page.blank();
     backdrop::protection(&mut page, report);
     backdrop::producers(&mut page, report);
+    lanes::show(&mut page, report);
     backdrop::readers(&mut page, report);
     backdrop::identity(&mut page, report);
     backdrop::updates(&mut page, report);
     coverage::show(&mut page, report);
+    if let Some(redaction) = &report.redaction {
+        page.hanging(0, &backdrop::label("Redacted"), &redacted(redaction));
+    }
     if let Some(worst) = in_order(&report.findings).first() {
         page.blank();
         page.paragraph(0, &format!("What a finding means: dedup-audit explain {}", worst.code));

@@ -1,0 +1,471 @@
+//! Reports for other eyes: what somebody must not read is replaced before anything is written.
+//!
+//! Goes in: the JSON value of any answer. Comes out: the same value, redacted. One pass over the value
+//! serves the reports and the answers of all commands, and no form can leak what another hides.
+//!
+//! | mode | hides |
+//! | --- | --- |
+//! | `none` | nothing: business keys are shown, values only if asked for |
+//! | `keys` | business keys, in every place and form, digests of contents among them, and values |
+//! | `all` | also names: topics, topic ids, directories and paths, transactional, group, client and cluster ids, header names and JSON pointers, and wherever these stand in sentences |
+//!
+//! Numbers stay: offsets, times, producer ids, partitions and counts are what a report is about.
+//!
+//! A hidden text becomes a keyed hash (HMAC-SHA-256, 128 bits): equal texts have equal hashes within
+//! a report, and no list of guesses can be tried without the key. The key is random for each run, so
+//! hashes of two reports cannot be compared, unless a key is given.
+
+use super::escape::Terminal;
+use super::model::{Redaction, Report};
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::{Map, Value, json};
+use sha2::Sha256;
+use std::collections::BTreeSet;
+
+/// What is hidden.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Mode {
+    /// Nothing: keys are shown
+    #[default]
+    None,
+    /// Business keys and values
+    Keys,
+    /// Keys, values, and names: topics, directories, transactional ids, fields
+    All,
+}
+
+/// Hides texts behind keyed hashes.
+#[derive(Clone)]
+pub struct Redactor {
+    mode: Mode,
+    key: Vec<u8>,
+    from_file: bool,
+}
+
+impl std::fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Redactor").field("mode", &self.mode).finish_non_exhaustive()
+    }
+}
+
+/// Fields that hold text of a key or a value, as a string or a list of strings.
+const KEYS: &[&str] = &["examples", "values", "value", "searched", "digest", "keyedHash"];
+/// Fields that hold a name, as a string or a list of strings.
+const NAMES: &[&str] = &[
+    "topic",
+    "topics",
+    "topicId",
+    "topicName",
+    "directory",
+    "directories",
+    "replicaOf",
+    "file",
+    "files",
+    "path",
+    "paths",
+    "a",
+    "b",
+    "clusterId",
+    "transactionalId",
+    "group",
+    "groupId",
+    "clientId",
+    "client",
+    "member",
+    "host",
+    "pointer",
+    "volatile",
+    "ignoreField",
+    "baseline",
+    "key",
+    "tempDir",
+];
+/// Fields that hold a file: its own name says nothing and stays.
+const FILES: &[&str] = &["file", "files"];
+/// Endings and names of files that Kafka writes.
+const KAFKA_FILES: &[&str] =
+    &["log", "index", "timeindex", "txnindex", "snapshot", "checkpoint", "properties", "metadata"];
+
+impl Redactor {
+    /// A redactor with this key, or, without one, with a key that nobody knows.
+    ///
+    /// # Errors
+    /// A sentence, where a key is too short to keep anything secret.
+    pub fn new(mode: Mode, key: Option<Vec<u8>>) -> Result<Self, String> {
+        if let Some(short) = key.as_ref().filter(|key| key.len() < 16) {
+            return Err(format!("a key of {} bytes is too short, 16 are needed", short.len()));
+        }
+        let from_file = key.is_some();
+        let key = match key {
+            Some(key) => key,
+            None => random_key().map_err(|error| format!("the system gives no random key: {error}"))?,
+        };
+        Ok(Self { mode, key, from_file })
+    }
+
+    /// What is hidden.
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Redacts an answer, and puts into it what was done.
+    pub fn redact(&self, answer: &mut Value) {
+        if self.mode == Mode::None {
+            return;
+        }
+        let mut secrets = Secrets::default();
+        self.gather(answer, "", &mut secrets);
+        let hide = Hide::of(&secrets);
+        self.walk(answer, "", &hide);
+        if let Some(fields) = answer.as_object_mut() {
+            let said = Redaction {
+                mode: if self.mode == Mode::Keys { "keys" } else { "all" }.to_owned(),
+                hash_key: if self.from_file { "file" } else { "random" }.to_owned(),
+            };
+            fields.insert("redaction".to_owned(), json!(said));
+        }
+    }
+
+    /// Redacts a report.
+    ///
+    /// # Errors
+    /// What keeps the redacted value from being a report.
+    pub fn report(&self, report: Report) -> Result<Report, serde_json::Error> {
+        if self.mode == Mode::None {
+            return Ok(report);
+        }
+        let mut value = serde_json::to_value(report)?;
+        self.redact(&mut value);
+        serde_json::from_value(value)
+    }
+
+    /// 128 bits in hexadecimal.
+    fn hash(&self, bytes: &[u8]) -> String {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else { return String::new() };
+        mac.update(bytes);
+        let bytes = mac.finalize().into_bytes();
+        let half = bytes.first_chunk().copied().map_or(0, u128::from_be_bytes);
+        format!("{half:032x}")
+    }
+
+    /// A short stand-in for a name: `topic-3f9c1a2b`.
+    fn pseudonym(&self, kind: &str, name: &str) -> String {
+        let hash: String = self.hash(name.as_bytes()).chars().take(12).collect();
+        format!("{kind}-{hash}")
+    }
+
+    /// Collects what must not stand in any sentence.
+    fn gather(&self, value: &Value, field: &str, secrets: &mut Secrets) {
+        match value {
+            Value::String(text) => match class(field) {
+                Class::Key => secrets.add(text, self.hidden(text)),
+                Class::Name if self.mode == Mode::All => secrets.add(text, self.named(field, text)),
+                _ => {}
+            },
+            Value::Array(items) => items.iter().for_each(|item| self.gather(item, field, secrets)),
+            Value::Object(fields) if is_shown_key(fields) => {
+                for name in ["text", "base64"] {
+                    if let Some(text) = fields.get(name).and_then(Value::as_str) {
+                        secrets.add(text, self.hidden(text));
+                    }
+                }
+                if let Some(parts) = fields.get("parts") {
+                    self.gather(parts, "parts", secrets);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, inner) in fields {
+                    self.gather(inner, inner_name(field, name), secrets);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn walk(&self, value: &mut Value, field: &str, hide: &Hide) {
+        match value {
+            Value::String(text) => {
+                *text = match class(field) {
+                    Class::Key => self.hidden(text),
+                    Class::Name if self.mode == Mode::All => self.named(field, text),
+                    Class::Word => return,
+                    _ => hide.in_sentence(text),
+                };
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, field, hide)),
+            Value::Object(fields) if is_shown_key(fields) => self.hide_key(fields, hide),
+            Value::Object(fields) => {
+                let names: Vec<String> = fields.keys().cloned().collect();
+                for name in names {
+                    if let Some(inner) = fields.get_mut(&name) {
+                        self.walk(inner, inner_name(field, &name), hide);
+                    }
+                }
+                if self.mode == Mode::All && field == "partitionCount" {
+                    let counts = std::mem::take(fields);
+                    *fields = counts
+                        .into_iter()
+                        .map(|(topic, count)| (self.named("topic", &topic), count))
+                        .collect();
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// A business key, or one part of a joined one.
+    fn hide_key(&self, fields: &mut Map<String, Value>, hide: &Hide) {
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let hash = if let Some(text) = text("text") {
+            Some(self.hash(text.as_bytes()))
+        } else if let Some(text) = text("base64") {
+            Some(self.hash(&STANDARD.decode(text).unwrap_or_else(|_| text.as_bytes().to_vec())))
+        } else {
+            text("digest").map(|text| self.hash(text.as_bytes()))
+        };
+        if let Some(hash) = hash {
+            for name in ["text", "base64", "digest"] {
+                fields.remove(name);
+            }
+            fields.insert("keyedHash".to_owned(), Value::String(hash));
+        }
+        if let Some(Value::Array(parts)) = fields.get_mut("parts") {
+            parts.iter_mut().filter_map(Value::as_object_mut).for_each(|part| self.hide_key(part, hide));
+        }
+        if let Some(name) = fields.get_mut("key") {
+            self.walk(name, "key", hide);
+        }
+    }
+
+    /// What stands for the text of a key.
+    fn hidden(&self, text: &str) -> String {
+        self.pseudonym("key", text)
+    }
+
+    /// What stands for a name.
+    fn named(&self, field: &str, text: &str) -> String {
+        if field == "key" {
+            return self.key_spec(text);
+        }
+        if FILES.contains(&field)
+            && let Some((directory, own)) = text.rsplit_once('/')
+            && own.rsplit(['.', '-']).next().is_some_and(|ending| KAFKA_FILES.contains(&ending))
+        {
+            return format!("{}/{own}", self.pseudonym("directory", directory));
+        }
+        let kind = match field {
+            "topic" | "topics" | "topicName" => "topic",
+            "directory" | "directories" | "replicaOf" | "file" | "files" | "a" | "b" => "directory",
+            "path" | "paths" | "baseline" | "tempDir" => "path",
+            "volatile" | "pointer" | "ignoreField" => "field",
+            _ => "name",
+        };
+        if text.starts_with("__") && kind == "topic" {
+            return text.to_owned();
+        }
+        self.pseudonym(kind, text)
+    }
+
+    /// `json:/customer/id+header:x`: which kind of key stays, which field does not.
+    fn key_spec(&self, spec: &str) -> String {
+        let part = |part: &str| match part.split_once(':') {
+            Some((kind, name)) => format!("{kind}:{}", self.pseudonym("field", name)),
+            None => part.to_owned(),
+        };
+        spec.split('+').map(part).collect::<Vec<_>>().join("+")
+    }
+}
+
+/// The name under which a field is looked up: a transactional id in two fields is one name.
+fn inner_name<'a>(outer: &'a str, name: &'a str) -> &'a str {
+    if outer == "transactionalId" && name == "value" { outer } else { name }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Key,
+    Name,
+    /// A word of the contract.
+    Word,
+    Sentence,
+}
+
+fn class(field: &str) -> Class {
+    match field {
+        field if KEYS.contains(&field) => Class::Key,
+        field if NAMES.contains(&field) => Class::Name,
+        "code" | "severity" | "confidence" | "level" | "visibility" | "reason" | "outcome" | "mode"
+        | "kind" | "id" | "session" | "segment" | "timestampType" | "schemaVersion" | "version" => {
+            Class::Word
+        }
+        field if field.ends_with("Time") || field == "time" => Class::Word,
+        _ => Class::Sentence,
+    }
+}
+
+/// Whether an object is a business key, or a part of one: it has nothing beside.
+fn is_shown_key(fields: &Map<String, Value>) -> bool {
+    let known = ["text", "base64", "parts", "digest", "keyedHash", "key", "null"];
+    fields.keys().all(|name| known.contains(&name.as_str()))
+        && ["text", "base64", "parts", "digest", "keyedHash"].iter().any(|name| fields.contains_key(*name))
+}
+
+/// What must not stand in a sentence, with what stands for it.
+#[derive(Default)]
+struct Secrets(BTreeSet<(String, String)>);
+
+impl Secrets {
+    fn add(&mut self, text: &str, stands_for: String) {
+        // Sentences name no business keys; should one do so, a key that can be told from an offset or a
+        // count is found.
+        let telling = text.len() >= 6 || text.chars().any(char::is_alphabetic);
+        if !telling || text == stands_for {
+            return;
+        }
+        // As sentences have it: spelled out, and cut where a name is long.
+        for columns in [60, 80] {
+            self.0.insert((Terminal::text(text).cut(columns).to_string(), stands_for.clone()));
+        }
+        self.0.insert((Terminal::text(text).to_string(), stands_for.clone()));
+        self.0.insert((text.to_owned(), stands_for));
+    }
+}
+
+/// Finds secrets in sentences.
+struct Hide {
+    automaton: Option<AhoCorasick>,
+    stand_ins: Vec<String>,
+}
+
+impl Hide {
+    fn of(secrets: &Secrets) -> Self {
+        let patterns: Vec<&str> = secrets.0.iter().map(|(text, _)| text.as_str()).collect();
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(patterns).ok();
+        Self { automaton, stand_ins: secrets.0.iter().map(|(_, stand_in)| stand_in.clone()).collect() }
+    }
+
+    /// The sentence with every secret replaced that stands in it as a word of its own.
+    fn in_sentence(&self, text: &str) -> String {
+        // What cannot be searched is not shown.
+        let Some(automaton) = &self.automaton else { return "(redacted)".to_owned() };
+        let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let stands_alone = |start: usize, end: usize| {
+            let before = text.get(..start).and_then(|text| text.chars().next_back());
+            let after = text.get(end..).and_then(|text| text.chars().next());
+            let own = text.get(start..end).unwrap_or_default();
+            !(word(before) && word(own.chars().next()) || word(after) && word(own.chars().next_back()))
+        };
+        let found = automaton.find_overlapping_iter(text);
+        let mut found: Vec<_> = found.filter(|one| stands_alone(one.start(), one.end())).collect();
+        // The first, and of those that begin there the longest.
+        found.sort_by_key(|one| (one.start(), std::cmp::Reverse(one.end())));
+        let (mut shown, mut from) = (String::with_capacity(text.len()), 0);
+        for one in found {
+            if one.start() < from {
+                continue;
+            }
+            shown.push_str(text.get(from..one.start()).unwrap_or_default());
+            let stand_in = self.stand_ins.get(one.pattern().as_usize());
+            shown.push_str(stand_in.map_or("(redacted)", String::as_str));
+            from = one.end();
+        }
+        shown.push_str(text.get(from..).unwrap_or_default());
+        shown
+    }
+}
+
+/// A key from the system's source of randomness.
+fn random_key() -> Result<Vec<u8>, getrandom::Error> {
+    let mut key = vec![0; 32];
+    getrandom::fill(&mut key)?;
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer() -> Value {
+        json!({
+            "invocation": {"paths": ["/var/kafka/orders-0"], "key": "json:/iban+record-key",
+                           "options": {"topic": ["orders"], "partitionCount": {"orders": 6}}},
+            "verdict": {"headline": "20 events of topic orders are stored twice"},
+            "coverage": {"damage": [{"file": "data/orders-12/00000000000000000000.log", "kind": "bad-crc",
+                                     "detail": "orders-12 has a hole, orders2 has none"}]},
+            "topics": [{"topic": "orders", "topicId": "abc", "partitions": [{"directory": "data/orders-1"}]},
+                       {"topic": "__consumer_offsets"}],
+            "findings": [{"code": "resend-new-session", "cause": {"text": "a restart", "confidence": "likely"},
+                "title": "orders repeats IBAN-7",
+                "groups": [
+                    {"businessKey": {"text": "IBAN-7"}, "copies": [{"offset": 7, "topic": "orders", "value": {"text": "secret"}}]},
+                    {"businessKey": {"base64": "SUJBTi03"}},
+                    {"businessKey": {"parts": [{"key": "header:ssn", "text": "IBAN-7"}, {"key": "record-key", "null": true}]}},
+                    {"businessKey": {"digest": "00ff"}},
+                ]}],
+            "examples": ["IBAN-7"],
+        })
+    }
+
+    fn redacted(mode: Mode, key: &[u8]) -> Value {
+        let mut value = answer();
+        Redactor::new(mode, Some(key.to_vec())).unwrap().redact(&mut value);
+        value
+    }
+
+    const KEY: &[u8] = b"0123456789abcdef";
+
+    #[test]
+    fn keys_hides_keys_and_values_and_nothing_else() {
+        let value = redacted(Mode::Keys, KEY);
+        let text = value.to_string();
+        for secret in ["IBAN-7", "SUJBTi03", "secret", "00ff"] {
+            assert!(!text.contains(secret), "{secret} is left in {text}");
+        }
+        assert_eq!(value["verdict"], answer()["verdict"]);
+        assert_eq!(value["findings"][0]["cause"], answer()["findings"][0]["cause"]);
+        assert_eq!(value["redaction"], json!({"mode": "keys", "hashKey": "file"}));
+        let groups = &value["findings"][0]["groups"];
+        let hash = &groups[0]["businessKey"]["keyedHash"];
+        assert_eq!(hash.as_str().unwrap().len(), 32);
+        assert_eq!(hash, &groups[1]["businessKey"]["keyedHash"], "the same bytes have another hash");
+        assert_eq!(hash, &groups[2]["businessKey"]["parts"][0]["keyedHash"]);
+    }
+
+    #[test]
+    fn all_hides_names_too_also_in_sentences() {
+        let value = redacted(Mode::All, KEY);
+        let text = value.to_string();
+        for secret in ["IBAN", "iban", "\"orders\"", "orders-", "topic orders", "ssn", "abc", "/var/kafka"] {
+            assert!(!text.contains(secret), "{secret} is left in {text}");
+        }
+        let topic = value["topics"][0]["topic"].as_str().unwrap();
+        assert!(topic.starts_with("topic-"));
+        assert_eq!(value["findings"][0]["groups"][0]["copies"][0]["topic"], topic);
+        assert_eq!(value["verdict"]["headline"], format!("20 events of topic {topic} are stored twice"));
+        let damage = &value["coverage"]["damage"][0];
+        assert_eq!(damage["detail"], format!("{topic}-12 has a hole, orders2 has none"));
+        assert!(damage["file"].as_str().unwrap().ends_with("/00000000000000000000.log"));
+        assert_eq!(value["topics"][1]["topic"], "__consumer_offsets");
+        assert_eq!(value["findings"][0]["groups"][0]["copies"][0]["offset"], 7);
+    }
+
+    #[test]
+    fn hashes_compare_under_one_key_and_under_no_other() {
+        assert_eq!(redacted(Mode::All, KEY), redacted(Mode::All, KEY));
+        assert_ne!(redacted(Mode::Keys, KEY), redacted(Mode::Keys, b"fedcba9876543210"));
+        let (mut one, mut other) = (answer(), answer());
+        Redactor::new(Mode::Keys, None).unwrap().redact(&mut one);
+        Redactor::new(Mode::Keys, None).unwrap().redact(&mut other);
+        assert_ne!(one, other);
+        assert!(Redactor::new(Mode::Keys, Some(b"short".to_vec())).is_err());
+    }
+
+    #[test]
+    fn none_changes_nothing() {
+        assert_eq!(redacted(Mode::None, KEY), answer());
+    }
+}

@@ -1,0 +1,127 @@
+//! Who wrote which stretch of a log, and where the copies are: a lane a session, offsets across.
+//!
+//! ```text
+//! Lanes       orders-0, offsets 0–79: o stored first, x stored again
+//!             1000#1  ───────────────────ooooooooo
+//!             2000#1                              xxxxxxxxx
+//! ```
+//!
+//! One picture, of the partition in which most copies are listed. Left out where there is nothing to see:
+//! no surplus copy, or no session and no stretch that a copy lies in.
+
+use super::backdrop::{LABEL, label};
+use super::named;
+use crate::finding::{Copy, ProtectionMode};
+use crate::report::escape::{Terminal, width};
+use crate::report::layout::Page;
+use crate::report::model::Report;
+use std::collections::BTreeMap;
+
+/// Lanes that are drawn.
+const LANES: usize = 8;
+/// Columns of a lane's name.
+const NAME: usize = 20;
+/// Columns across which nobody looks.
+const MOST: usize = 100;
+/// Columns in which nothing can be seen.
+const LEAST: usize = 16;
+
+/// The lane of the records without producer id.
+const NOBODY: &str = "no producer id";
+
+pub(super) fn show(page: &mut Page, report: &Report) {
+    let Some((topic, partition, copies)) = most_copies(report) else { return };
+    let lanes = lanes(report, topic, partition, &copies);
+    let spans = lanes.values().flatten();
+    let ends = spans.fold(None, |ends: Option<(i64, i64)>, &(first, last)| {
+        Some(ends.map_or((first, last), |(low, high)| (low.min(first), high.max(last))))
+    });
+    let Some((low, high)) = ends else { return };
+    let mut order: Vec<_> = lanes.iter().collect();
+    order.sort_by_key(|(name, spans)| (spans.iter().map(|span| span.0).min(), **name));
+    let shown: Vec<_> = order.iter().take(LANES).map(|(name, spans)| (**name, *spans)).collect();
+    let names: Vec<String> =
+        shown.iter().map(|(name, _)| Terminal::text(name).cut(NAME).to_string()).collect();
+    let name_columns = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let columns = page.width().columns().saturating_sub(LABEL + name_columns + 2).min(MOST);
+    if columns < LEAST {
+        return;
+    }
+    let at = |offset: i64| {
+        let (low, high) = (i128::from(low), i128::from(high));
+        let across = (i128::from(offset).clamp(low, high) - low) * (columns as i128 - 1);
+        usize::try_from(across / (high - low).max(1)).unwrap_or(0)
+    };
+    page.hanging(
+        0,
+        &label("Lanes"),
+        &format!("{}-{partition}, offsets {low}–{high}: o stored first, x stored again", named(topic)),
+    );
+    for ((name, spans), shown) in shown.iter().zip(&names) {
+        let mut line = vec![' '; columns];
+        for &(first, last) in *spans {
+            line.iter_mut().take(at(last) + 1).skip(at(first)).for_each(|cell| *cell = '─');
+        }
+        // What was stored again is not hidden by what was stored first.
+        for (mark, again) in [('o', false), ('x', true)] {
+            let marked =
+                copies.iter().filter(|copy| lane_of(copy) == *name && copy.repeats.is_some() == again);
+            for copy in marked {
+                if let Some(cell) = line.get_mut(at(copy.offset)) {
+                    *cell = mark;
+                }
+            }
+        }
+        let line: String = line.into_iter().collect();
+        let space = " ".repeat(name_columns.saturating_sub(width(shown)));
+        page.lines(LABEL, [format!("{shown}{space}  {line}").as_str()]);
+    }
+    if order.len() > LANES {
+        page.lines(LABEL, [format!("… and {} more", order.len() - LANES).as_str()]);
+    }
+}
+
+/// The partition in which most surplus copies are listed, and all copies in it.
+fn most_copies(report: &Report) -> Option<(&str, i32, Vec<&Copy>)> {
+    let mut places: BTreeMap<(&str, i32), (usize, Vec<&Copy>)> = BTreeMap::new();
+    for copy in report.findings.iter().flat_map(|one| &one.groups).flat_map(|group| &group.copies) {
+        let (again, copies) = places.entry((copy.topic.as_str(), copy.partition)).or_default();
+        *again += usize::from(copy.repeats.is_some());
+        copies.push(copy);
+    }
+    // The first of equals: the iterator goes by name, and the last maximum wins.
+    let (place, (again, copies)) = places.into_iter().rev().max_by_key(|(_, (again, _))| *again)?;
+    (again > 0).then_some((place.0, place.1, copies))
+}
+
+fn lane_of(copy: &Copy) -> &str {
+    copy.session.as_deref().unwrap_or(NOBODY)
+}
+
+/// The stretches of each lane that holds a copy.
+fn lanes<'a>(
+    report: &'a Report,
+    topic: &str,
+    partition: i32,
+    copies: &[&'a Copy],
+) -> BTreeMap<&'a str, Vec<(i64, i64)>> {
+    let mut lanes: BTreeMap<&str, Vec<(i64, i64)>> = BTreeMap::new();
+    for copy in copies {
+        lanes.entry(lane_of(copy)).or_default().push((copy.offset, copy.offset));
+    }
+    let sessions = report.producers.iter().flat_map(|producer| &producer.sessions);
+    for session in sessions.filter(|session| session.topic == topic && session.partition == partition) {
+        if let Some(spans) = lanes.get_mut(session.session.as_str()) {
+            spans.push((session.first_offset, session.last_offset));
+        }
+    }
+    let of_topic = report.topics.iter().filter(|one| one.topic == topic).flat_map(|one| &one.partitions);
+    let led = of_topic.filter(|one| one.partition == partition && one.replica_of.is_none());
+    let bare = led
+        .flat_map(|one| &one.protection.stretches)
+        .filter(|stretch| matches!(stretch.mode, ProtectionMode::None | ProtectionMode::Legacy));
+    if let Some(spans) = lanes.get_mut(NOBODY) {
+        spans.extend(bare.map(|stretch| (stretch.first_offset, stretch.last_offset)));
+    }
+    lanes
+}
