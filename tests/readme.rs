@@ -1,4 +1,4 @@
-//! What the documents say is so: README.md shows what the tool prints and names every finding code,
+//! What the documents say is so: README.md and docs/keys.md show what the tool prints, README.md names every finding code,
 //! CONTRIBUTING.md says why each dependency is there.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
@@ -11,7 +11,10 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
 }
 
-/// The commands of README.md that run this tool, each with the output that is shown below it.
+/// Documents that show commands with what they print.
+const SHOWING: [&str; 2] = ["README.md", "docs/keys.md"];
+
+/// The commands of a document that run this tool, each with the output that is shown below it.
 fn examples(readme: &str) -> Vec<(Vec<String>, String)> {
     readme
         .split("```console\n")
@@ -25,32 +28,35 @@ fn examples(readme: &str) -> Vec<(Vec<String>, String)> {
         .collect()
 }
 
-/// `UPDATE_README=1 cargo test --test readme` writes what the tool prints now into README.md; read the
-/// change before it is committed.
+/// `UPDATE_README=1 cargo test --test readme` writes what the tool prints now into the documents; read
+/// the change before it is committed.
 #[test]
-fn the_examples_print_what_readme_shows() {
-    let readme = text("README.md");
-    let examples = examples(&readme);
-    assert!(!examples.is_empty(), "README.md shows no command with its output");
-    let mut updated = readme.clone();
-    for (arguments, shown) in &examples {
-        let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
-            .args(arguments)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .output()
-            .unwrap();
-        let printed = String::from_utf8(output.stdout).unwrap();
-        if std::env::var_os("UPDATE_README").is_none() {
-            let same = printed == *shown;
-            assert!(
-                same,
-                "README.md shows another text; UPDATE_README=1 cargo test --test readme writes:\n{printed}"
-            );
+fn the_examples_print_what_the_documents_show() {
+    for name in SHOWING {
+        let document = text(name);
+        let examples = examples(&document);
+        assert!(!examples.is_empty(), "{name} shows no command with its output");
+        let mut updated = document.clone();
+        for (arguments, shown) in &examples {
+            let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+                .args(arguments)
+                .current_dir(env!("CARGO_MANIFEST_DIR"))
+                .output()
+                .unwrap();
+            let printed = String::from_utf8(output.stdout).unwrap();
+            if std::env::var_os("UPDATE_README").is_none() {
+                let same = printed == *shown;
+                assert!(
+                    same,
+                    "{name} shows another text; UPDATE_README=1 cargo test --test readme writes:\n{printed}"
+                );
+            }
+            let fence = |output: &str| format!("-- {}\n{output}```", arguments.join(" "));
+            updated = updated.replace(&fence(shown), &fence(&printed));
         }
-        updated = updated.replace(shown, &printed);
-    }
-    if updated != readme {
-        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"), updated).unwrap();
+        if updated != document {
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), updated).unwrap();
+        }
     }
 }
 

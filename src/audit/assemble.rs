@@ -8,12 +8,13 @@ use crate::facts::{PartitionContext, PartitionFacts, Position, PositionKey, Sess
 use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::{self, duplicates::Examples};
-use crate::plan::TopicPlan;
+use crate::plan::adviser::Candidate;
+use crate::plan::{RepeatsOf, TopicPlan};
 use crate::relations::{self, PartitionNote, PositionNote, Relations, SessionNote, SessionSpan, TopicNote};
 use crate::report::model::{
     Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
-    ProducerReport, ProtectionReport, Report, SessionReport, TopicReport, TransactionalId, Updates,
-    Visibility, VisibleRecords,
+    ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport, TransactionalId,
+    UndecodedReport, Updates, Visibility, VisibleRecords,
 };
 use std::collections::BTreeMap;
 
@@ -22,6 +23,8 @@ const LISTED: usize = 100;
 
 /// Events unless told otherwise.
 const EVENTS: usize = 500;
+/// Suggestions for a topic.
+const SUGGESTIONS: usize = 3;
 
 /// Everything that the report is made of.
 pub(super) struct Parts<'a> {
@@ -107,6 +110,7 @@ pub(super) fn relations_base(
                 identity: plan.identity.name(),
                 chosen_by_user: plan.chosen_by_user,
                 volatile: plan.mask.names(),
+                every_repeat: plan.repeats == RepeatsOf::Key,
             })
             .collect(),
         partitions: partitions.collect(),
@@ -185,6 +189,8 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: Vec<Even
     for topic in report.topics.iter().filter(|topic| !topic.internal) {
         add(&mut report.visibility.read_uncommitted, topic.visibility.read_uncommitted);
         add(&mut report.visibility.read_committed, topic.visibility.read_committed);
+        let sum = &mut report.visibility.provisional_records;
+        *sum = both(*sum, topic.visibility.provisional_records);
     }
     (report.producers, report.producers_omitted) = producers(parts);
     report.verdict.interrupted = parts.outcomes.iter().any(|outcome| outcome.interrupted);
@@ -237,6 +243,7 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         Coverage { partitions: count(parts.inventory.partitions.len()), ..Coverage::default() };
     let mut damage: Vec<DamageReport> =
         parts.inventory.damage.iter().map(|d| DamageReport::new(d.file.clone(), &d.damage)).collect();
+    let mut undecoded = BTreeMap::new();
     for (_, dir, outcome) in parts.dirs() {
         coverage.segments += count(dir.segments.len());
         coverage.bytes += dir.bytes;
@@ -247,13 +254,20 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         if !dir.internal {
             coverage.records_keyed += outcome.counts.keyed;
             coverage.records_without_key += outcome.counts.without_key;
-            coverage.records_undecoded += outcome.counts.undecoded;
+            for (why, records) in outcome.counts.undecoded() {
+                coverage.records_undecoded += records;
+                *undecoded.entry(why).or_insert(0) += records;
+            }
         }
         for (segment, found) in &outcome.damage {
             let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
             damage.push(DamageReport::new(dir.display_of(file), found));
         }
     }
+    coverage.undecoded = undecoded
+        .into_iter()
+        .map(|(why, records)| UndecodedReport { reason: why.name().to_owned(), records })
+        .collect();
     coverage.damage_omitted = count(damage.len().saturating_sub(parts.listed()));
     damage.truncate(parts.listed());
     coverage.damage = damage;
@@ -299,10 +313,11 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
             topic: topic.name.clone(),
             topic_id: topic.id.clone(),
             internal: plan.internal,
-            identity: (parts.options.records == Records::Read).then(|| identity(plan)),
+            identity: (parts.options.records == Records::Read)
+                .then(|| identity(plan, plan.suggestions.iter())),
             ..TopicReport::default()
         };
-        let (mut uncommitted, mut committed) = (0, 0);
+        let (mut uncommitted, mut committed, mut provisional) = (0, 0, None);
         for &partition in &topic.partitions {
             let (Some(dir), Some(outcome)) =
                 (parts.inventory.partitions.get(partition), parts.outcomes.get(partition))
@@ -313,12 +328,14 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
             if parts.leads(partition) {
                 uncommitted += outcome.readable.uncommitted;
                 committed += outcome.readable.committed;
+                provisional = both(provisional, outcome.readable.provisional);
             }
         }
         let keyed = parts.options.records == Records::Read;
         report.visibility = Visibility {
             read_uncommitted: visible(uncommitted, counts.uncommitted, keyed),
             read_committed: visible(committed, counts.committed, keyed),
+            provisional_records: provisional,
         };
         let surplus = parts.accused.get(&topic.name).copied().unwrap_or(0);
         let repeats = counts.uncommitted.keyed_records.saturating_sub(counts.uncommitted.distinct_keys);
@@ -347,20 +364,31 @@ fn visible(records: u64, seen: super::groups::Seen, keyed: bool) -> VisibleRecor
     }
 }
 
+/// The sum of what is known.
+fn both(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (known, None) | (None, known) => known,
+    }
+}
+
 fn add(sum: &mut VisibleRecords, part: VisibleRecords) {
-    let both = |a: Option<u64>, b: Option<u64>| if a.is_none() { b } else { Some(a? + b?) };
     sum.records += part.records;
     sum.distinct_keys = both(sum.distinct_keys, part.distinct_keys);
     sum.repeated_key_records = both(sum.repeated_key_records, part.repeated_key_records);
 }
 
-fn identity(plan: &TopicPlan) -> Identity {
+/// What identifies the events of a topic, and what may do so better.
+pub(super) fn identity<'c>(plan: &TopicPlan, better: impl Iterator<Item = &'c Candidate>) -> Identity {
     Identity {
         key: plan.identity.name(),
         chosen: if plan.chosen_by_user { Chosen::User } else { Chosen::Auto },
         why: plan.why.clone(),
         volatile: plan.mask.names(),
-        suggestions: Vec::new(),
+        suggestions: better
+            .take(SUGGESTIONS)
+            .map(|candidate| Suggestion { key: candidate.key.to_string(), why: candidate.why.clone() })
+            .collect(),
     }
 }
 

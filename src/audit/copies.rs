@@ -9,12 +9,10 @@ use crate::error::AuditError;
 use crate::finding::{BusinessKey, KeyPart as ReportedPart, Outcome, Visibility};
 use crate::format::{Batch, Record, SegmentItem, TimestampType};
 use crate::input::ReadMode;
-use crate::keys::{Content, Identity, KeySpec, Mask, Part};
-use crate::plan::TopicPlan;
+use crate::keys::{self, Content, Identity, KeyPart, KeySpec, Mask, Part};
+use crate::plan::{RepeatsOf, TopicPlan};
 use crate::relations::{BatchPlace, Candidate, StoredCopy, TimeSource};
 use crate::units::{Offset, ProducerEpoch, ProducerId, Timestamp};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 /// What the second look needs beside the wanted places.
@@ -244,7 +242,10 @@ fn candidate(
     };
     Candidate {
         identity: wanted.identity,
-        content: look.digest_key.content(content, &plan.mask, record),
+        content: match plan.repeats {
+            RepeatsOf::Content => look.digest_key.content(content, &plan.mask, record),
+            RepeatsOf::Key => wanted.identity,
+        },
         exact_content: look.digest_key.content(content, &Mask::default(), record),
         record_set: Fingerprint(0),
         is_tombstone: record.value.is_none(),
@@ -264,25 +265,35 @@ fn business_key(plan: &TopicPlan, content: &mut Content, record: &Record<'_>) ->
     }
 }
 
+/// Bytes of a key that is shown: a longer one is no name, and is told by its digest.
+const LONGEST: usize = 16 << 10;
+
 fn shown_key(spec: &KeySpec, record: &Record<'_>) -> BusinessKey {
+    let length = |part: &KeyPart| match part.extract(record) {
+        Part::Bytes { bytes, .. } => bytes.len(),
+        Part::Absent | Part::Undecodable(_) => 0,
+    };
+    if spec.parts().iter().map(length).sum::<usize>() > LONGEST {
+        let mut hasher = xxhash_rust::xxh3::Xxh3::new();
+        keys::identify(spec, record, |part| hasher.update(part));
+        return BusinessKey::Digest { digest: format!("{:032x}", hasher.digest128()) };
+    }
     if let [part] = spec.parts() {
         return match part.extract(record) {
-            Part::Bytes { bytes, .. } => match printable(&bytes) {
-                Some(text) => BusinessKey::Text { text },
-                None => BusinessKey::Base64 { base64: BASE64_STANDARD.encode(&bytes) },
-            },
-            Part::Absent | Part::Undecodable => BusinessKey::Text { text: String::new() },
+            Part::Bytes { bytes, .. } => BusinessKey::of_bytes(&bytes),
+            Part::Absent | Part::Undecodable(_) => BusinessKey::Text { text: String::new() },
         };
     }
     let parts = spec.parts().iter().map(|part| {
         let mut shown =
             ReportedPart { key: part.to_string(), text: None, base64: None, null: None, keyed_hash: None };
         match part.extract(record) {
-            Part::Bytes { bytes, .. } => match printable(&bytes) {
-                Some(text) => shown.text = Some(text),
-                None => shown.base64 = Some(BASE64_STANDARD.encode(&bytes)),
+            Part::Bytes { bytes, .. } => match BusinessKey::of_bytes(&bytes) {
+                BusinessKey::Base64 { base64 } => shown.base64 = Some(base64),
+                BusinessKey::Text { text } => shown.text = Some(text),
+                BusinessKey::Parts { .. } | BusinessKey::Digest { .. } | BusinessKey::KeyedHash { .. } => {}
             },
-            Part::Absent | Part::Undecodable => shown.null = Some(true),
+            Part::Absent | Part::Undecodable(_) => shown.null = Some(true),
         }
         shown
     });
@@ -292,25 +303,18 @@ fn shown_key(spec: &KeySpec, record: &Record<'_>) -> BusinessKey {
 /// A key that is given as texts, in the form that the report may show.
 pub(super) fn shown_parts(spec: &KeySpec, given: &[Option<Vec<u8>>]) -> BusinessKey {
     if let [Some(bytes)] = given {
-        return match printable(bytes) {
-            Some(text) => BusinessKey::Text { text },
-            None => BusinessKey::Base64 { base64: BASE64_STANDARD.encode(bytes) },
-        };
+        return BusinessKey::of_bytes(bytes);
     }
     let parts = spec.parts().iter().zip(given).map(|(key, bytes)| {
         let mut shown =
             ReportedPart { key: key.to_string(), text: None, base64: None, null: None, keyed_hash: None };
-        match bytes.as_deref().map(|bytes| (bytes, printable(bytes))) {
-            Some((_, Some(text))) => shown.text = Some(text),
-            Some((bytes, None)) => shown.base64 = Some(BASE64_STANDARD.encode(bytes)),
+        match bytes.as_deref().map(BusinessKey::of_bytes) {
+            Some(BusinessKey::Base64 { base64 }) => shown.base64 = Some(base64),
+            Some(BusinessKey::Text { text }) => shown.text = Some(text),
+            Some(BusinessKey::Parts { .. } | BusinessKey::Digest { .. } | BusinessKey::KeyedHash { .. }) => {}
             None => shown.null = Some(true),
         }
         shown
     });
     BusinessKey::Parts { parts: parts.collect() }
-}
-
-fn printable(bytes: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    (!text.chars().any(char::is_control)).then(|| text.to_owned())
 }

@@ -5,6 +5,7 @@ use crate::candidates::spill::{Element, RunReader, Sorter};
 use crate::candidates::{Fingerprint, Row, RowStore};
 use crate::error::AuditError;
 use crate::facts::PartitionFacts;
+use crate::plan::Reach;
 use crate::units::Offset;
 use std::io;
 
@@ -106,12 +107,14 @@ pub(super) fn group(
     rows: RowStore,
     partitions: &[PartitionView<'_>],
     topics: usize,
+    reach: Reach,
     wants: Wants,
     wanted: &mut Sorter<Wanted>,
     mut each: impl FnMut(&Row) -> Result<(), AuditError>,
 ) -> Result<Vec<KeyCounts>, AuditError> {
     let mut grouping = Grouping {
         partitions,
+        reach,
         counts: vec![KeyCounts::default(); topics],
         wants,
         wanted,
@@ -136,6 +139,7 @@ pub(super) fn group(
 /// content needs.
 struct Grouping<'a> {
     partitions: &'a [PartitionView<'a>],
+    reach: Reach,
     counts: Vec<KeyCounts>,
     wants: Wants,
     wanted: &'a mut Sorter<Wanted>,
@@ -276,6 +280,12 @@ impl Grouping<'_> {
     }
 
     fn end_content(&mut self) -> Result<(), AuditError> {
+        if self.reach == Reach::Topics && self.content.iter().filter(|content| content.judged).count() > 1 {
+            // Those that stand more than once in their topic are wanted already.
+            for once in self.content.iter().filter(|content| content.judged && content.records == 1) {
+                self.wanted.push(once.first)?;
+            }
+        }
         if self.content.len() > 1 {
             for twice in self.content.iter().filter(|content| content.judged && content.records > 1) {
                 // Where else the event is: a pipeline may have read it there.

@@ -8,8 +8,8 @@ use crate::candidates::{DigestKey, Row};
 use crate::facts::BatchFact;
 use crate::format::control::ControlRecord;
 use crate::format::{Batch, Damage, DamageKind, RecordsError};
-use crate::keys::{Content, Keyed};
-use crate::plan::TopicPlan;
+use crate::keys::{Content, Keyed, Undecoded};
+use crate::plan::{RepeatsOf, TopicPlan};
 use crate::units::Offset;
 
 /// What is to be done with the records of a partition.
@@ -39,28 +39,46 @@ pub(super) struct RecordCounts {
     pub(super) keyed: u64,
     /// The field is not there, or null.
     pub(super) without_key: u64,
-    /// The field's bytes cannot be decoded, or the batch's records cannot be read.
-    pub(super) undecoded: u64,
+    /// The field's bytes cannot be decoded, or the batch's records cannot be read: by reason.
+    undecoded: [u64; Undecoded::ALL.len()],
 }
 
 impl RecordCounts {
     pub(super) fn add(&mut self, other: Self) {
         self.keyed += other.keyed;
         self.without_key += other.without_key;
-        self.undecoded += other.undecoded;
+        for (own, other) in self.undecoded.iter_mut().zip(other.undecoded) {
+            *own += other;
+        }
     }
 
-    const fn count(&mut self, keyed: Keyed) {
+    fn add_undecoded(&mut self, why: Undecoded, records: u64) {
+        for (count, _) in self.undecoded.iter_mut().zip(Undecoded::ALL).filter(|(_, reason)| *reason == why) {
+            *count += records;
+        }
+    }
+
+    /// Records that were not decoded.
+    pub(super) fn not_decoded(self) -> u64 {
+        self.undecoded.iter().sum()
+    }
+
+    /// The same by reason.
+    pub(super) fn undecoded(&self) -> impl Iterator<Item = (Undecoded, u64)> {
+        Undecoded::ALL.into_iter().zip(self.undecoded).filter(|(_, records)| *records > 0)
+    }
+
+    fn count(&mut self, keyed: Keyed) {
         match keyed {
             Keyed::Yes => self.keyed += 1,
             Keyed::Without => self.without_key += 1,
-            Keyed::Undecoded => self.undecoded += 1,
+            Keyed::Undecoded(why) => self.add_undecoded(why, 1),
         }
     }
 
     /// All of them.
     pub(super) fn total(self) -> u64 {
-        self.keyed + self.without_key + self.undecoded
+        self.keyed + self.without_key + self.not_decoded()
     }
 }
 
@@ -138,7 +156,10 @@ impl<'l> Lanes<'l> {
                 let (keyed, identity) = digest_key.identity(&plan.identity, content, &plan.mask, record);
                 counts.count(keyed);
                 if keyed == Keyed::Yes {
-                    let selector = digest_key.selector(content, &plan.mask, &plan.sieve, record);
+                    let selector = match plan.repeats {
+                        RepeatsOf::Content => digest_key.selector(content, &plan.mask, &plan.sieve, record),
+                        RepeatsOf::Key => 0,
+                    };
                     rows.push(Row { identity, partition, selector, offset: record.offset });
                 }
             });
@@ -159,7 +180,7 @@ impl<'l> Lanes<'l> {
             }
             let all = u64::from(header.records_count.unwrap_or(0));
             if matches!(lane, RecordLane::Digest { .. }) && !header.is_control() {
-                into.counts.undecoded += all.saturating_sub(told);
+                into.counts.add_undecoded(Undecoded::UnreadableBatch, all.saturating_sub(told));
             }
             into.damage.push(unreadable_records(batch, &error));
         }
@@ -202,7 +223,8 @@ fn impossible_count(batch: &Batch<'_>, claimed: u32, most: u32) -> Damage {
     }
 }
 
-fn unreadable_records(batch: &Batch<'_>, error: &RecordsError) -> Damage {
+/// Records with the right checksum that cannot be read.
+pub(super) fn unreadable_records(batch: &Batch<'_>, error: &RecordsError) -> Damage {
     let kind = match error {
         RecordsError::Compression(_) | RecordsError::UnknownCodec(_) => DamageKind::BadCompression,
         RecordsError::Format(_) => DamageKind::BadRecord,

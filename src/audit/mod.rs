@@ -9,6 +9,7 @@
 //! replicas of a partition once more, side by side.
 
 mod abort_indexes;
+mod advice;
 mod assemble;
 mod batches;
 mod chunks;
@@ -49,7 +50,7 @@ use crate::judgement::reuse::Reused;
 use crate::judgement::{self, duplicates::Examples, duplicates::SurplusChoice};
 use crate::keys::Identity;
 use crate::plan::routing::Routing;
-use crate::plan::{ContentRules, KeyChoice, TopicPlan};
+use crate::plan::{ContentRules, KeyChoice, Proof, Reach, Sample, TopicPlan};
 use crate::relations::{self, KeyGroup, RelatedCopy, Relations, StoredCopy};
 use crate::report;
 use crate::report::answer::Answer;
@@ -59,12 +60,14 @@ use crate::report::reconcile::Reconciled;
 use crate::report::table::Reading;
 use crate::report::trace::Trace;
 use crate::units::ProducerId;
+pub use advice::{Advice, advise};
 use batches::LargeBatches;
 use groups::{PartitionView, Wanted, Wants};
 use internal_topics::InternalTopics;
 use lanes::RecordLane;
 pub use memory::Memory;
 use pass::{PartitionOutcome, Subject, SubjectSegment};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 pub use reconcile::Reconciler;
 use routing::Route;
 pub use side_by_side::{PairNames, SideBySide, TopicPair, side_by_side};
@@ -208,8 +211,20 @@ impl Audit {
 /// [`AuditError`] when the run cannot start: no such path, nothing that a broker wrote; and when what does not fit into memory cannot be kept elsewhere. What cannot
 /// be read on the way is in the coverage of the report.
 pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
+    in_pool(options, |threads| run_in_pool(options, threads, None, None))
+}
+
+/// Does `work` with as many threads as were asked for and the memory can feed.
+fn in_pool<T: Send>(
+    options: &AuditOptions,
+    work: impl FnOnce(usize) -> Result<T, AuditError> + Send,
+) -> Result<T, AuditError> {
     let threads = options.threads.clamp(1, options.memory.most_threads());
-    pool(threads)?.install(|| run_in_pool(options, threads, None, None))
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| AuditError::Usage(format!("cannot start {threads} threads: {error}")))?;
+    pool.install(|| work(threads))
 }
 
 /// Audits what bears on one key: the batch lane of everything, and of the records those that have the
@@ -218,9 +233,8 @@ pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
 /// # Errors
 /// As [`run`].
 pub fn trace(options: &AuditOptions, request: &Request<'_>) -> Result<(Answer<Trace>, Reading), AuditError> {
-    let threads = options.threads.clamp(1, options.memory.most_threads());
     let options = AuditOptions { examples: Examples::All, ..options.clone() };
-    let audit = pool(threads)?.install(|| run_in_pool(&options, threads, Some(request), None))?;
+    let audit = in_pool(&options, |threads| run_in_pool(&options, threads, Some(request), None))?;
     let report = audit.report;
     let complete = report::verdict::of(&report, None).complete;
     let reading = if complete { Reading::Whole } else { Reading::Partial };
@@ -253,19 +267,20 @@ pub fn reconcile(
     Ok((audit.report, reconciler.finish().unwrap_or_default()))
 }
 
-fn pool(threads: usize) -> Result<rayon::ThreadPool, AuditError> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| AuditError::Usage(format!("cannot start {threads} threads: {error}")))
+/// What is known before the records are read.
+struct Prepared {
+    inventory: Inventory,
+    leaders: Vec<usize>,
+    internal: InternalTopics,
+    topics: Topics,
+    routings: Vec<Option<Routing>>,
+    samples: Vec<Sample>,
+    plans: Vec<TopicPlan>,
+    large: LargeBatches,
 }
 
-fn run_in_pool(
-    options: &AuditOptions,
-    threads: usize,
-    request: Option<&Request<'_>>,
-    mut reconciler: Option<&mut Reconciler<'_>>,
-) -> Result<Audit, AuditError> {
+/// Finds the files and decides, on a sample, what identifies the events of each topic.
+fn prepare(options: &AuditOptions) -> Result<Prepared, AuditError> {
     let mut inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
     let side_files_alone =
         |dir: &PartitionDir| dir.segments.is_empty() && matches!(dir.selection, Selection::Files { .. });
@@ -284,35 +299,47 @@ fn run_in_pool(
     }
     let topics = Topics::of(&inventory);
     let samples = samples::take(&inventory, &leaders, &topics, options, &large);
-    let counts = |topic: &str| {
-        options.partition_counts.get(topic).copied().or_else(|| internal.partition_count(topic))
-    };
+    let counts = |topic: &str| partition_count(options, &internal, topic);
     let routings = routing::recognise(&inventory, &leaders, &topics, &samples, &counts);
     let plans: Vec<TopicPlan> = samples
-        .iter()
+        .par_iter()
         .zip(&topics.all)
         .map(|(sample, topic)| crate::plan::decide(&topic.name, &options.key, &options.rules, sample))
         .collect();
-    let subjects: Vec<Subject<'_>> = inventory
-        .partitions
-        .iter()
-        .enumerate()
-        .map(|(at, dir)| {
-            subject(
-                &inventory,
-                at,
-                dir,
-                leaders[at] == at,
-                Chosen {
-                    plan: &plans[topics.of_partition(at)],
-                    routing: routings[topics.of_partition(at)],
-                    sought: request.map(|request| request.sought),
-                },
-                &internal,
-                options,
-            )
-        })
-        .collect();
+    Ok(Prepared { inventory, leaders, internal, topics, routings, samples, plans, large })
+}
+
+impl Prepared {
+    /// The partition directories with what is to be done with each.
+    fn subjects<'s>(&'s self, options: &AuditOptions, sought: Option<&'s Sought>) -> Vec<Subject<'s>> {
+        let of_dir = |(at, dir): (usize, &PartitionDir)| {
+            let topic = self.topics.of_partition(at);
+            let chosen = Chosen { plan: &self.plans[topic], routing: self.routings[topic], sought };
+            subject(&self.inventory, at, dir, self.leaders[at] == at, chosen, &self.internal, options)
+        };
+        self.inventory.partitions.iter().enumerate().map(of_dir).collect()
+    }
+}
+
+/// The partition count of a topic: what the user tells, or a plan, or the cluster's metadata.
+fn partition_count(options: &AuditOptions, internal: &InternalTopics, topic: &str) -> Option<u32> {
+    let planned = match &options.key {
+        KeyChoice::Planned(plan, _) => plan.topic(topic).and_then(|planned| planned.partition_count),
+        KeyChoice::Auto | KeyChoice::User(_) => None,
+    };
+    options.partition_counts.get(topic).copied().or(planned).or_else(|| internal.partition_count(topic))
+}
+
+fn run_in_pool(
+    options: &AuditOptions,
+    threads: usize,
+    request: Option<&Request<'_>>,
+    mut reconciler: Option<&mut Reconciler<'_>>,
+) -> Result<Audit, AuditError> {
+    let prepared = prepare(options)?;
+    let subjects = prepared.subjects(options, request.map(|request| request.sought));
+    let Prepared { inventory, leaders, internal, topics, routings, samples, plans, large } = &prepared;
+    let counts = |topic: &str| partition_count(options, internal, topic);
     let digest_key = DigestKey::random();
     let (space, shares) =
         (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares(options.limits));
@@ -322,8 +349,8 @@ fn run_in_pool(
     }
     options.watch.enter(Stage::Reading);
     let mut outcomes =
-        pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows, &options.watch)?;
-    followed::follow(&subjects, &topics, &samples, options, &large, &mut outcomes);
+        pass::read_all(&subjects, options.mode, threads, digest_key, large, &mut rows, &options.watch)?;
+    followed::follow(&subjects, topics, samples, options, large, &mut outcomes);
     options.watch.enter(Stage::Comparing);
 
     let contexts: Vec<&PartitionContext> = subjects.iter().map(|subject| &subject.context).collect();
@@ -344,24 +371,28 @@ fn run_in_pool(
         .collect();
     let mut wanted = Sorter::<Wanted>::new(shares.wanted, space.clone());
     let wants = if request.is_some() { Wants::All } else { Wants::Repeats };
-    let key_counts = groups::group(rows, &views, topics.all.len(), wants, &mut wanted, |row| {
-        reconciler.as_mut().map_or(Ok(()), |reconciler| reconciler.row(row, &views))
-    })?;
+    let key_counts =
+        groups::group(rows, &views, topics.all.len(), options.rules.reach, wants, &mut wanted, |row| {
+            reconciler.as_mut().map_or(Ok(()), |reconciler| reconciler.row(row, &views))
+        })?;
     let look = copies::SecondLook {
         subjects: &subjects,
         outcomes: &outcomes,
         plans: (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect(),
         mode: options.mode,
-        large: &large,
+        large,
         digest_key,
         session: &|id, epoch| sessions.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok()),
     };
     let mut candidates = Sorter::new(shares.candidates, space.clone());
     copies::fetch(&look, wanted.finish()?, |candidate| candidates.push(candidate))?;
     let logs: Vec<_> = contexts.iter().copied().zip(&outcomes).collect();
-    let mut relations =
-        assemble::relations_base(&inventory, &topics, &plans, &logs, &sessions, &led, &internal);
+    let mut relations = assemble::relations_base(inventory, topics, plans, &logs, &sessions, &led, internal);
     let mut candidates = candidates.finish()?;
+    let joined = match options.rules.reach {
+        Reach::Topic => relations::Joined::Apart,
+        Reach::Topics => relations::Joined::Together,
+    };
     let candidates = std::iter::from_fn(|| candidates.take_next().transpose());
     let mut found = Vec::new();
     let candidates = candidates.inspect(|candidate| {
@@ -371,7 +402,7 @@ fn run_in_pool(
             found.push(candidate.copy.clone());
         }
     });
-    relations.groups = relations::group(&relations.partitions, &relations.sessions, candidates)?;
+    relations.groups = relations::group(&relations.partitions, &relations.sessions, joined, candidates)?;
     let (mut wanted, mut strays) = (Sorter::<Wanted>::new(shares.wanted, space.clone()), Vec::new());
     strays::wanted(&subjects, &outcomes, &led, options.mode, &mut wanted)?;
     copies::fetch(&look, wanted.finish()?, |candidate| {
@@ -385,13 +416,20 @@ fn run_in_pool(
     ));
 
     let (stretches, doubts) =
-        restored::stretches(&inventory, &subjects, &outcomes, &led, options.mode, options.limits);
+        restored::stretches(inventory, &subjects, &outcomes, &led, options.mode, options.limits);
     restored::relate(&mut relations, stretches, &look, || Sorter::new(shares.wanted, space.clone()))?;
     if request.is_some() {
         trace::keep_found(&mut relations, &found);
     }
 
     options.watch.enter(Stage::Judging);
+    let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
+    let mut verifier = verify::Verifier::new(&subjects, inventory, &plans_of, options.mode, options.limits);
+    let unequal = match options.rules.proof {
+        Proof::OfShown => Vec::new(),
+        Proof::OfAll => verifier.check_all(&mut relations.groups),
+    };
+
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let mut findings: Vec<Finding> = judgement::duplicates::findings(&relations, options.examples);
     let duplicates = findings.len();
@@ -401,14 +439,14 @@ fn run_in_pool(
         Records::HeadersOnly => Copies::Unknown,
     };
     findings.extend(judgement::single_facts(&judged, &sessions, copies, as_of, options.examples));
-    let routed = routing::topics(&inventory, &leaders, &topics, &routings, &outcomes, &counts);
+    let routed = routing::topics(inventory, leaders, topics, routings, &outcomes, &counts);
     findings.extend(judgement::misrouted::judge(&routed, options.examples));
     findings.extend(judgement::rewinds::judge(&relations, options.examples));
-    findings.extend(judgement::reuse::judge(&reused_offsets(&inventory, &outcomes)));
+    findings.extend(judgement::reuse::judge(&reused_offsets(inventory, &outcomes)));
     if request.is_none() {
         // Reads every replica once more, and says nothing of one key.
         let compared =
-            compared::replicas(&inventory, &leaders, &subjects, &outcomes, options.mode, options.limits);
+            compared::replicas(inventory, leaders, &subjects, &outcomes, options.mode, options.limits);
         findings.extend(judgement::replicas::judge(&compared));
     }
     // Copies are told apart from updates by all that are accused, whichever of them are chosen.
@@ -419,27 +457,26 @@ fn run_in_pool(
         untold = surplus(&findings[..duplicates]).saturating_sub(surplus(&chosen));
         findings.splice(..duplicates, chosen);
     }
-    name_transactions(&mut findings, &internal);
-    let plans_of: Vec<_> = (0..subjects.len()).map(|at| &plans[topics.of_partition(at)]).collect();
-    let mut verifier = verify::Verifier::new(&subjects, &inventory, &plans_of, options.mode, options.limits);
+    name_transactions(&mut findings, internal);
     let mut notes = verifier.check(&mut findings);
     if options.values == Values::Shown {
         verifier.put_values(&mut findings);
     }
+    notes.extend(unequal);
     notes.extend(doubts);
-    notes.extend(snapshots::gone(&inventory, &contexts));
+    notes.extend(snapshots::gone(inventory, &contexts));
     let parts = assemble::Parts {
         options,
-        inventory: &inventory,
-        leaders: &leaders,
+        inventory,
+        leaders,
         led: &led,
-        topics: &topics,
-        plans: &plans,
+        topics,
+        plans,
         outcomes: &outcomes,
         contexts: &contexts,
         sessions: &sessions,
         key_counts: &key_counts,
-        internal: &internal,
+        internal,
         notes,
         accused,
         untold,
@@ -453,7 +490,7 @@ fn run_in_pool(
     let found = request.map(|request| {
         let story = trace::Story {
             relations: &relations,
-            plans: &plans,
+            plans,
             counts: &key_counts,
             partitions: &judged,
             findings: &findings,
@@ -466,7 +503,7 @@ fn run_in_pool(
         reconciler.end(&reconcile::Known {
             look: &look,
             relations: &relations,
-            inventory: &inventory,
+            inventory,
             outcomes: &outcomes,
             contexts: &contexts,
             led: &led,
@@ -479,12 +516,13 @@ fn run_in_pool(
             wanted: &|| Sorter::new(shares.wanted, space.clone()),
         })?;
     }
-    let commit_notes = internal_topics::commit_notes(&inventory, &leaders, &outcomes, &internal);
+    let commit_notes = internal_topics::commit_notes(inventory, leaders, &outcomes, internal);
     let choice = options.surplus.clone();
     let remembered = match options.snapshots {
         SnapshotStates::Told => remembered::states(&judged),
         SnapshotStates::Checked => BTreeMap::new(),
     };
+    let Prepared { internal, .. } = prepared;
     Ok(Audit {
         report,
         relations,

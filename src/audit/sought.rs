@@ -81,7 +81,7 @@ impl Sought {
             return match part.extract(record) {
                 Part::Bytes { bytes, .. } => (Keyed::Yes, self.is(&bytes)),
                 Part::Absent => (Keyed::Without, false),
-                Part::Undecodable => (Keyed::Undecoded, false),
+                Part::Undecodable(why) => (Keyed::Undecoded(why), false),
             };
         }
         let (mut found, mut shown) = (false, Vec::new());
@@ -95,7 +95,7 @@ impl Sought {
                     });
                 }
                 Part::Absent => shown.push("(absent)".to_owned()),
-                Part::Undecodable => return (Keyed::Undecoded, false),
+                Part::Undecodable(why) => return (Keyed::Undecoded(why), false),
             }
         }
         let is_this = || shown.join("+") == self.text || shown.join(" + ") == self.text;

@@ -1,11 +1,13 @@
-//! Compares the bytes of all copies that the report shows: digests only select.
+//! Compares the bytes of all copies that the report shows, or of all that were found (`--verify`):
+//! digests only select.
 
 use super::pass::Subject;
 use crate::finding::{BusinessKey, Copy, Finding, Group};
 use crate::format::{Decompressor, Limits, Record, SegmentItem};
 use crate::input::{Inventory, ReadMode};
-use crate::keys::{Content, Mask};
-use crate::plan::TopicPlan;
+use crate::keys::{self, Content, Identity, Mask};
+use crate::plan::{RepeatsOf, TopicPlan};
+use crate::relations::{KeyGroup, StoredCopy};
 use crate::report::model::Note;
 use crate::units::FilePosition;
 use base64::Engine as _;
@@ -34,7 +36,7 @@ fn shown(value: &[u8]) -> BusinessKey {
 pub(super) struct Verifier<'a> {
     subjects: &'a [Subject<'a>],
     inventory: &'a Inventory,
-    masks: Vec<&'a Mask>,
+    plans: Vec<&'a TopicPlan>,
     mode: ReadMode,
     by_directory: HashMap<&'a str, usize>,
     decompressor: Decompressor,
@@ -55,7 +57,7 @@ impl<'a> Verifier<'a> {
         Self {
             subjects,
             inventory,
-            masks: plans.iter().map(|plan| &plan.mask).collect(),
+            plans: plans.to_vec(),
             mode,
             by_directory: by_directory.collect(),
             decompressor: Decompressor::with_limits(limits),
@@ -91,12 +93,39 @@ impl<'a> Verifier<'a> {
     }
 
     fn is_equal(&mut self, group: &Group) -> bool {
+        let spots: Vec<Option<Spot>> = group.copies.iter().map(|copy| self.spot(copy)).collect();
+        self.are_equal(spots.into_iter())
+    }
+
+    /// Takes out every group whose copies are not equal byte for byte, and says so.
+    pub(super) fn check_all(&mut self, groups: &mut Vec<KeyGroup>) -> Vec<Note> {
+        let mut notes = Vec::new();
+        groups.retain(|group| {
+            let equal = self.are_equal(group.copies.iter().map(|copy| Spot::of(&copy.copy)));
+            if !equal {
+                let at = group.copies.first().and_then(|copy| usize::try_from(copy.copy.partition).ok());
+                let dir = at.and_then(|at| self.inventory.partitions.get(at));
+                let file = dir.map_or_else(String::new, |dir| dir.display.clone());
+                notes.push(Note::about(
+                    file,
+                    format!(
+                        "{} copies of one event are not equal byte for byte: not reported",
+                        group.copies.len()
+                    ),
+                ));
+            }
+            equal
+        });
+        notes
+    }
+
+    fn are_equal(&mut self, copies: impl Iterator<Item = Option<Spot>>) -> bool {
         let mut first: Option<Vec<u8>> = None;
-        for copy in &group.copies {
-            let Some(content) = self.read(copy) else { return false };
+        for copy in copies {
+            let Some(bytes) = copy.and_then(|copy| self.read(copy)) else { return false };
             match &first {
-                None => first = Some(content),
-                Some(first) if *first == content => {}
+                None => first = Some(bytes),
+                Some(first) if *first == bytes => {}
                 Some(_) => return false,
             }
         }
@@ -111,23 +140,40 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The content of the record, read again from its place.
-    fn read(&mut self, copy: &Copy) -> Option<Vec<u8>> {
-        let mask = *self.masks.get(*self.by_directory.get(copy.directory.as_str())?)?;
+    fn spot(&self, copy: &Copy) -> Option<Spot> {
+        let partition = *self.by_directory.get(copy.directory.as_str())?;
+        let dir = self.inventory.partitions.get(partition)?;
+        let segment = dir.segments.iter().position(|segment| segment.file_name == copy.segment)?;
+        Some(Spot { partition, segment, position: FilePosition(copy.position), offset: copy.offset })
+    }
+
+    /// What makes the record a copy, read again from its place: its content, or its key where every
+    /// repeat of the key is one.
+    fn read(&mut self, spot: Spot) -> Option<Vec<u8>> {
+        let plan = *self.plans.get(spot.partition)?;
         let mut content = std::mem::take(&mut self.content);
-        let bytes = self.record(copy, |record| content.bytes(record, mask).to_vec());
+        let bytes = self.at(spot, |record| match (plan.repeats, &plan.identity) {
+            (RepeatsOf::Key, Identity::Key(spec)) => {
+                let mut key = Vec::new();
+                keys::identify(spec, record, |part| key.extend_from_slice(part));
+                key
+            }
+            _ => content.bytes(record, &plan.mask).to_vec(),
+        });
         self.content = content;
         bytes
     }
 
     /// Reads the record again from its place.
-    pub(super) fn record<T>(&mut self, copy: &Copy, mut take: impl FnMut(&Record<'_>) -> T) -> Option<T> {
-        let at = *self.by_directory.get(copy.directory.as_str())?;
-        let dir = self.inventory.partitions.get(at)?;
-        let segment = dir.segments.iter().position(|segment| segment.file_name == copy.segment)?;
-        let segment = self.subjects.get(at)?.segments.get(segment)?;
+    pub(super) fn record<T>(&mut self, copy: &Copy, take: impl FnMut(&Record<'_>) -> T) -> Option<T> {
+        let spot = self.spot(copy)?;
+        self.at(spot, take)
+    }
+
+    fn at<T>(&mut self, spot: Spot, mut take: impl FnMut(&Record<'_>) -> T) -> Option<T> {
+        let segment = self.subjects.get(spot.partition)?.segments.get(spot.segment)?;
         let source = segment.open(self.mode).ok()?;
-        let mut scanner = segment.scanner(source, FilePosition(copy.position), None);
+        let mut scanner = segment.scanner(source, spot.position, None);
         let batch = match scanner.next_item().ok()?? {
             SegmentItem::Batch(batch) => batch,
             SegmentItem::Suspect(suspect) => suspect.in_line()?,
@@ -136,7 +182,7 @@ impl<'a> Verifier<'a> {
         let mut found = None;
         batch
             .for_each_record(&mut self.decompressor, |record| {
-                if record.offset.0 == copy.offset {
+                if record.offset.0 == spot.offset {
                     found = Some(take(record));
                 }
             })
@@ -146,7 +192,27 @@ impl<'a> Verifier<'a> {
 
     /// The fields of a copy that do not count as content.
     pub(super) fn mask(&self, copy: &Copy) -> Option<&Mask> {
-        self.masks.get(*self.by_directory.get(copy.directory.as_str())?).copied()
+        self.plans.get(*self.by_directory.get(copy.directory.as_str())?).map(|plan| &plan.mask)
+    }
+}
+
+/// Where a copy stands.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    partition: usize,
+    segment: usize,
+    position: FilePosition,
+    offset: i64,
+}
+
+impl Spot {
+    fn of(copy: &StoredCopy) -> Option<Self> {
+        Some(Self {
+            partition: usize::try_from(copy.partition).ok()?,
+            segment: usize::try_from(copy.batch.segment).ok()?,
+            position: copy.batch.position,
+            offset: copy.offset.0,
+        })
     }
 }
 

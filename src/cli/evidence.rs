@@ -6,26 +6,36 @@ use super::progress::{Progress, TalkArguments};
 use crate::audit::{self, Audit, AuditOptions, Memory};
 use crate::error::AuditError;
 use crate::input::{Leftovers, NamePattern, Pace, PartitionChoice, PartitionPattern, ReadMode};
-use crate::keys::{KeySpec, Mask};
-use crate::plan::{ContentRules, KeyChoice};
+use crate::keys::{KeySpec, Mask, Schemas};
+use crate::plan::{ContentRules, KeyChoice, PlanFile, Proof, Reach, RepeatsOf};
 use crate::report::model::Invocation;
 use crate::report::sink::Sink;
 use clap::Args;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// What is audited, and how it is read.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 #[derive(Debug, Args)]
 pub struct EvidenceArguments {
     /// Partition directories, log directories, directories that hold them, or single files
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// What identifies an event: auto, record-key, value, header:NAME, json:/pointer,
-    /// key-json:/pointer, or several joined by +
+    /// key-json:/pointer, regex:PATTERN (the first group, in the value), avro:/pointer,
+    /// protobuf:/pointer (with --schema), or several joined by +
     #[arg(long, default_value = "auto", value_name = "KEY")]
     key: KeyArgument,
+    /// What identifies the events of each topic, from a file that `keys --save-plan` wrote; --key is for
+    /// topics that it does not name
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// A directory with .avsc files and Protobuf descriptor sets (.desc, .binpb) for keys in such values;
+    /// a file named after a number, as 17.avsc, is the schema with this id in the registry
+    #[arg(long = "schema", value_name = "DIR")]
+    schemas: Option<PathBuf>,
     /// A field that does not count as content: json:/pointer or header:NAME
     #[arg(long = "ignore-field", value_name = "FIELD")]
     ignored: Vec<String>,
@@ -35,6 +45,15 @@ pub struct EvidenceArguments {
     /// Audit only these partitions: 3, 0..5, or orders-1*. May be given more than once
     #[arg(long = "partition", value_name = "PARTITION")]
     partitions: Vec<PartitionPattern>,
+    /// Every repeat of the key is a duplicate, whatever its content
+    #[arg(long)]
+    strict_key: bool,
+    /// Look for repeats in all topics together, not in each by itself
+    #[arg(long)]
+    across: bool,
+    /// Compare the bytes of all copies, not only of those that are shown
+    #[arg(long)]
+    verify: bool,
     /// Audit deleted, future and stray directories and superseded segments too, each by itself
     #[arg(long)]
     include_leftovers: bool,
@@ -121,8 +140,13 @@ impl EvidenceArguments {
         let limits = self.limits.within(memory.largest_batch()).map_err(AuditError::Usage)?;
         let as_of = self.as_of()?;
         Ok(AuditOptions {
-            key: self.key.0.clone(),
-            rules: ContentRules { ignored, strict_key: false },
+            key: self.with_schemas(self.key_choice()?)?,
+            rules: ContentRules {
+                ignored,
+                repeats: if self.strict_key { RepeatsOf::Key } else { RepeatsOf::Content },
+                reach: if self.across { Reach::Topics } else { Reach::Topic },
+                proof: if self.verify { Proof::OfAll } else { Proof::OfShown },
+            },
             mode: self.mode(),
             leftovers: if self.include_leftovers { Leftovers::List } else { Leftovers::SetAside },
             threads: self.threads.unwrap_or(usual.threads),
@@ -176,6 +200,38 @@ impl EvidenceArguments {
         }
     }
 
+    /// The key, or the plan with the key for what it leaves open.
+    fn key_choice(&self) -> Result<KeyChoice, AuditError> {
+        let Some(path) = &self.plan else { return Ok(self.key.0.clone()) };
+        let unreadable = |source| AuditError::Unreadable { path: path.clone(), source };
+        let json = std::fs::read(path).map_err(unreadable)?;
+        let plan = PlanFile::read(&json)
+            .map_err(|error| AuditError::Usage(format!("{}: {error}", path.display())))?;
+        Ok(match &self.key.0 {
+            KeyChoice::User(spec) => KeyChoice::Planned(plan, Some(spec.clone())),
+            KeyChoice::Auto | KeyChoice::Planned(..) => KeyChoice::Planned(plan, None),
+        })
+    }
+
+    /// The same with the schemas that it needs.
+    fn with_schemas(&self, mut choice: KeyChoice) -> Result<KeyChoice, AuditError> {
+        let needing: Vec<_> = choice.keys_mut().into_iter().filter(|key| key.needs_schemas()).collect();
+        let Some(first) = needing.first() else { return Ok(choice) };
+        let refuse = |reason: String| AuditError::Usage(format!("key {first}: {reason}"));
+        let schemas = if let Some(directory) = &self.schemas {
+            Schemas::load(directory).map_err(refuse)?
+        } else if cfg!(feature = "schemas") {
+            return Err(refuse("its schemas are missing: name their directory with --schema".to_owned()));
+        } else {
+            // Where a build cannot read them, that is the first thing to know.
+            Schemas::load(Path::new("")).map_err(refuse)?
+        };
+        for key in needing {
+            key.set_schemas(&schemas);
+        }
+        Ok(choice)
+    }
+
     /// Where files may be written: anywhere but in the evidence.
     pub(super) fn sink(&self) -> Sink {
         Sink::beside(&self.paths)
@@ -188,15 +244,25 @@ impl EvidenceArguments {
         paths.sort();
         paths.dedup();
         let key = match &self.key.0 {
-            KeyChoice::Auto => "auto".to_owned(),
+            KeyChoice::Auto | KeyChoice::Planned(..) => "auto".to_owned(),
             KeyChoice::User(spec) => spec.to_string(),
         };
         let mut options = BTreeMap::new();
         let mut tell = |name: &str, value: serde_json::Value| {
             options.insert(name.to_owned(), value);
         };
+        if let Some(schemas) = &self.schemas {
+            tell("schema", schemas.display().to_string().into());
+        }
+        if let Some(plan) = &self.plan {
+            tell("plan", plan.display().to_string().into());
+        }
         if !self.ignored.is_empty() {
             tell("ignoreField", self.ignored.clone().into());
+        }
+        let asked = [("strictKey", self.strict_key), ("across", self.across), ("verify", self.verify)];
+        for (name, _) in asked.iter().filter(|(_, asked)| *asked) {
+            tell(name, true.into());
         }
         if self.include_leftovers {
             tell("includeLeftovers", true.into());

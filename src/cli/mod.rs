@@ -11,6 +11,7 @@ mod evidence;
 mod explain;
 mod forms;
 mod interrupt;
+mod keys;
 mod limits;
 mod man;
 mod moment;
@@ -122,6 +123,8 @@ pub enum Command {
     Diff(saved::DiffArguments),
     /// Tell of every producer id: sessions, epochs, sequences, gaps, and what the snapshots say
     Producers(Box<producers::ProducersArguments>),
+    /// Say which field identifies the event, and what each would find
+    Keys(Box<keys::KeysArguments>),
     /// Print what a broker's file holds, as Kafka's dump tool does
     Dump(dump::DumpArguments),
     /// Say what a finding means, what else looks like it, and what to do
@@ -150,6 +153,7 @@ impl Command {
             Self::Show(arguments) => saved::show(arguments, out),
             Self::Diff(arguments) => saved::diff(arguments, out),
             Self::Producers(arguments) => producers::run(arguments, out),
+            Self::Keys(arguments) => keys::run(arguments, out),
             Self::Dump(arguments) => dump::run(arguments, out),
             Self::Explain(command) => command.run(out),
             Self::Schema => schema::run(out),

@@ -119,10 +119,7 @@ impl ReconcileArguments {
 
 pub(super) fn run(arguments: &ReconcileArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
     let mut options = arguments.evidence.audit_options()?;
-    let spec = match &options.key {
-        KeyChoice::User(spec) => spec.clone(),
-        KeyChoice::Auto => KeySpec::record_key(),
-    };
+    let spec = options.key.one_key().cloned().unwrap_or_else(KeySpec::record_key);
     if spec.readings() > KeySpec::MOST_READINGS {
         return Err(AuditError::Usage(format!(
             "the key {spec} has too many JSON parts to be held against a list"

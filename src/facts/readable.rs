@@ -21,6 +21,8 @@ pub struct ReadableRecords {
     remembered: Vec<Offset>,
     /// Records before each of them that was passed.
     before_remembered: BTreeMap<Offset, u64>,
+    high_watermark: Option<Offset>,
+    provisional: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +40,9 @@ pub struct Readable {
     pub uncommitted: u64,
     /// To the last stable offset, without aborted transactions.
     pub committed: u64,
+    /// Of those to the log end, how many lie at or above the checkpointed high watermark; `None`
+    /// without checkpoint.
+    pub provisional: Option<u64>,
 }
 
 impl ReadableRecords {
@@ -50,7 +55,7 @@ impl ReadableRecords {
             entries.filter_map(|entry| entry.current_txn_first_offset).collect();
         remembered.sort_unstable_by(|a, b| b.cmp(a));
         remembered.dedup();
-        Self { remembered, ..Self::default() }
+        Self { remembered, high_watermark: context.high_watermark, ..Self::default() }
     }
 
     /// Takes a batch of which `records` lie at or above the log start.
@@ -79,6 +84,11 @@ impl ReadableRecords {
             run.records = run.records.saturating_add(records);
         }
         self.total = self.total.saturating_add(records);
+        if let Some(mark) = self.high_watermark.filter(|mark| header.last_offset() >= *mark) {
+            // The mark moves by whole batches; where it stands inside of one, offsets count.
+            let above = header.last_offset().0.saturating_sub(mark.0).saturating_add(1);
+            self.provisional += records.min(u64::try_from(above).unwrap_or(0));
+        }
     }
 
     /// What consumers get, now that the outcomes are known.
@@ -96,6 +106,10 @@ impl ReadableRecords {
                 committed = committed.saturating_sub(run.records);
             }
         }
-        Readable { uncommitted: self.total, committed }
+        Readable {
+            uncommitted: self.total,
+            committed,
+            provisional: self.high_watermark.map(|_| self.provisional),
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::rfc3339;
 use super::word::open_words;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -162,6 +164,17 @@ pub enum BusinessKey {
         /// 128 bits in hexadecimal.
         keyed_hash: String,
     },
+}
+
+impl BusinessKey {
+    /// Bytes as they are where they are printable text, else in base 64.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) if !text.chars().any(char::is_control) => Self::Text { text: text.to_owned() },
+            _ => Self::Base64 { base64: BASE64_STANDARD.encode(bytes) },
+        }
+    }
 }
 
 /// One part of a joined key.

@@ -40,7 +40,7 @@ pub use damage::{Damage, DamageKind};
 pub use limits::Limits;
 pub use offset_index::{OffsetIndex, OffsetIndexEntry};
 pub use producer_snapshot::{SnapshotEntry, SnapshotError};
-pub use record::{Record, RecordHeader};
+pub use record::{Headers, Record, RecordHeader};
 pub use record_batch::{Batch, BatchHeader, RecordsError, TimestampType};
 pub use segment::{SegmentItem, SegmentScanner, Suspect, TailExpectation};
 pub use source::ByteSource;

@@ -20,6 +20,20 @@ impl Mask {
         self.json.is_empty() && self.headers.is_empty()
     }
 
+    /// Adds the fields of `other`.
+    pub fn join(&mut self, other: &Self) {
+        for pointer in &other.json {
+            if !self.json.contains(pointer) {
+                self.json.push(pointer.clone());
+            }
+        }
+        for name in &other.headers {
+            if !self.headers.contains(name) {
+                self.headers.push(name.clone());
+            }
+        }
+    }
+
     /// The fields as `--ignore-field` spells them.
     #[must_use]
     pub fn names(&self) -> Vec<String> {

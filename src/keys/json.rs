@@ -4,6 +4,7 @@
 //! written: `1.0` and `1` are different, and big numbers keep all their digits. Of names that
 //! repeat in one object the last one counts, as in most parsers.
 
+use super::Undecoded;
 use memchr::memmem::Finder;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -73,11 +74,12 @@ pub enum Member<'a> {
 /// The member of `document` at `pointer`; `None` when it is not there or null.
 ///
 /// # Errors
-/// When the document is no JSON.
-pub fn member<'a>(
-    document: &'a [u8],
-    pointer: &JsonPointer,
-) -> Result<Option<Member<'a>>, serde_json::Error> {
+/// Why the member cannot be told.
+pub fn member<'a>(document: &'a [u8], pointer: &JsonPointer) -> Result<Option<Member<'a>>, Undecoded> {
+    find(document, pointer).map_err(|error| Undecoded::of(document, &error))
+}
+
+fn find<'a>(document: &'a [u8], pointer: &JsonPointer) -> Result<Option<Member<'a>>, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(document);
     let raw = Walk(pointer.tokens()).deserialize(&mut deserializer)?;
     deserializer.end()?;
@@ -397,12 +399,64 @@ mod tests {
         assert_eq!(at(r#"{"id":1,"id":2}"#, "/id"), Some("other 2".into()));
     }
 
+    fn why_not(document: &[u8]) -> Undecoded {
+        member(document, &"/a".parse().unwrap()).unwrap_err()
+    }
+
     #[test]
-    fn what_is_no_json_is_an_error() {
-        for document in ["", "{", "{\"a\":1} x", "\u{1}"] {
-            assert!(member(document.as_bytes(), &"/a".parse().unwrap()).is_err(), "{document}");
+    fn what_cannot_be_decoded_has_a_reason() {
+        for document in ["", "{", "{\"a\":1} x", "\u{1}", "{\"a\":01}", "{\"a\":NaN}", "{'a':1}"] {
+            assert_eq!(why_not(document.as_bytes()), Undecoded::NotJson, "{document}");
         }
-        assert!(member(&[0xff], &"/a".parse().unwrap()).is_err());
+        assert_eq!(why_not(b"\xff"), Undecoded::NotUtf8);
+        assert_eq!(why_not(b"{\"a\":\"x\xff\"}"), Undecoded::NotUtf8);
+        assert_eq!(why_not(b"{\"\xff\":1,\"a\":2}"), Undecoded::NotUtf8);
+        assert_eq!(why_not(br#"{"a":"\ud800"}"#), Undecoded::LoneSurrogate);
+        assert_eq!(why_not(br#"{"a":"\ud800x"}"#), Undecoded::LoneSurrogate);
+        assert_eq!(why_not(br#"{"a":"\udc00\ud800"}"#), Undecoded::LoneSurrogate);
+        assert_eq!(why_not(br#"{"\ud800":1,"a":2}"#), Undecoded::LoneSurrogate);
+    }
+
+    #[test]
+    fn what_is_wrong_in_other_members_does_not_matter() {
+        assert_eq!(at(r#"{"b":"\ud800","a":1}"#, "/a"), Some("other 1".into()));
+        let found = member(b"{\"b\":\"\xff\",\"a\":1}", &"/a".parse().unwrap());
+        assert_eq!(found, Ok(Some(Member::Other("1"))));
+    }
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        let numbers = [
+            "9223372036854775808",
+            "-9223372036854775809",
+            "18446744073709551616",
+            "1e400",
+            "1",
+            "1.0",
+            "1.00",
+            "1e0",
+            "-0",
+            "0.30000000000000004",
+        ];
+        for number in numbers {
+            assert_eq!(at(&format!("{{\"a\": {number} }}"), "/a"), Some(format!("other {number}")));
+        }
+    }
+
+    #[test]
+    fn depth_and_length_do_not_matter() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(at(&format!(r#"{{"deep":{deep},"a":"x"}}"#), "/a"), Some("text x".into()));
+        assert_eq!(at(&format!(r#"{{"a":{deep}}}"#), "/a"), Some(format!("other {deep}")));
+        assert_eq!(why_not("[".repeat(100_000).as_bytes()), Undecoded::NotJson);
+        let mut stripped = Vec::new();
+        let pointer: JsonPointer = "/b".parse().unwrap();
+        assert!(without(format!(r#"{{"a":{deep},"b":1}}"#).as_bytes(), &[pointer.tokens()], &mut stripped));
+        let mut found = 0;
+        assert!(scalars(deep.as_bytes(), 10, &mut |_, _| found += 1));
+        assert_eq!(found, 0);
+        let long = "y".repeat(10_000_000);
+        assert_eq!(at(&format!(r#"{{"b":"{long}","a":"{long}"}}"#), "/a"), Some(format!("text {long}")));
     }
 
     #[test]

@@ -3,16 +3,36 @@
 //! Goes in: a record and what the plan of its topic says ([`Identity`], [`Mask`]). Comes out: the
 //! bytes of the business key, or why there are none, and the bytes of the content. Nothing is
 //! hashed or compared here.
+//!
+//! What JSON leaves open is decided as follows, and what cannot be decoded is counted with a reason
+//! ([`Undecoded`]), never guessed:
+//!
+//! | in the document | what counts |
+//! | --- | --- |
+//! | a name that repeats in one object | its last member, as in most parsers |
+//! | numbers | all digits as they are written: `1`, `1.0` and `1e0` are three keys, 2^63 and 1e400 are exact |
+//! | `"1"` and `1` | two keys |
+//! | `"\u0041"` and `"A"` | one key: texts are decoded |
+//! | `null`, or no such member | no key |
+//! | an object or array at the pointer | its text as it is written |
+//! | half a surrogate pair in the key's text, or in a name beside it | not decoded: `lone-surrogate` |
+//! | bytes that are no UTF-8, in the key's text or in a name beside it | not decoded: `not-utf8`; in other members they do not matter |
+//! | anything else that is no JSON, also behind the member | not decoded: `not-json` |
+//! | any number of brackets, any length | no matter |
 
 mod content;
 mod json;
 mod partitioner;
+mod schema;
 mod spec;
+mod undecoded;
 
 pub use content::{Content, Mask, SieveMask, masked_content};
 pub use json::{JsonPointer, Member as JsonMember, member as json_member, scalars};
 pub use partitioner::{KeyHashes, Partitioner};
+pub use schema::Schemas;
 pub use spec::{KeyPart, KeySpec, KeySpecError, Part};
+pub use undecoded::Undecoded;
 
 use crate::format::Record;
 
@@ -44,7 +64,7 @@ pub enum Keyed {
     /// The field is not there, or null.
     Without,
     /// The bytes in which the field should be cannot be decoded.
-    Undecoded,
+    Undecoded(Undecoded),
 }
 
 /// Hands the bytes of a key that is at hand as texts to `each`, as [`identify`] would if a record had
@@ -70,7 +90,7 @@ pub fn identify_given(spec: &KeySpec, given: &[Option<Vec<u8>>], reading: u32, m
 /// Two records have the same identity exactly when the same bytes are handed out.
 pub fn identify(spec: &KeySpec, record: &Record<'_>, mut each: impl FnMut(&[u8])) -> Keyed {
     let mut found = false;
-    let mut undecoded = false;
+    let mut undecoded = None;
     for key in spec.parts() {
         match key.extract(record) {
             Part::Bytes { kind, bytes } => {
@@ -80,15 +100,15 @@ pub fn identify(spec: &KeySpec, record: &Record<'_>, mut each: impl FnMut(&[u8])
                 each(&bytes);
             }
             Part::Absent => each(&[0]),
-            Part::Undecodable => {
-                undecoded = true;
+            Part::Undecodable(why) => {
+                undecoded = undecoded.or(Some(why));
                 each(&[0]);
             }
         }
     }
     match (found, undecoded) {
-        (_, true) => Keyed::Undecoded,
-        (true, false) => Keyed::Yes,
-        (false, false) => Keyed::Without,
+        (_, Some(why)) => Keyed::Undecoded(why),
+        (true, None) => Keyed::Yes,
+        (false, None) => Keyed::Without,
     }
 }

@@ -6,17 +6,28 @@
 //!  header:NAME        the last header of that name
 //!  json:/pointer      a member of the JSON value (RFC 6901)
 //!  key-json:/pointer  a member of the JSON key
+//!  regex:PATTERN      the first group of the pattern in the value, a line of text or any other bytes
+//!  avro:/pointer      a field of the Avro value, by a schema of --schema
+//!  protobuf:/pointer  a field of the Protobuf value, likewise
 //!  A+B                several, joined
 //! ```
+//!
+//! A text of JSON and the same bytes as record key are one key, so that topics can be joined; a number
+//! and the text with its digits are two. Numbers are taken as they are written (see [`super`]).
 
+use super::Undecoded;
 use super::json::{self, JsonPointer};
+use super::schema::{Encoding, SchemaKey, Schemas};
 use crate::format::Record;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 /// The kinds of `--key` in the order in which they are explained.
-const SCHEMES: [&str; 5] = ["record-key", "value", "header:", "json:", "key-json:"];
+const SCHEMES: [&str; 8] =
+    ["record-key", "value", "header:", "json:", "key-json:", "regex:", "avro:", "protobuf:"];
 
 /// One or several keys that identify an event together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +36,7 @@ pub struct KeySpec {
 }
 
 /// One key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyPart {
     /// The record's key.
     RecordKey,
@@ -37,6 +48,60 @@ pub enum KeyPart {
     Json(JsonPointer),
     /// A member of the JSON key.
     KeyJson(JsonPointer),
+    /// The first group of a pattern in the value.
+    Regex(Pattern),
+    /// A field of an encoded value.
+    Schema(SchemaKey),
+}
+
+/// A pattern with a group.
+#[derive(Clone, Debug)]
+pub struct Pattern(regex::bytes::Regex);
+
+impl Pattern {
+    fn new(text: &str) -> Result<Self, String> {
+        let regex = regex::bytes::Regex::new(text).map_err(|error| one_line(&error))?;
+        if regex.captures_len() < 2 {
+            return Err("the pattern has no group: the key stands in ( )".to_owned());
+        }
+        Ok(Self(regex))
+    }
+
+    fn find<'a>(&self, value: &'a [u8]) -> Option<&'a [u8]> {
+        Some(self.0.captures(value)?.get(1)?.as_bytes())
+    }
+}
+
+/// The last line of a message about a pattern says what is wrong; those before it draw where.
+fn one_line(error: &regex::Error) -> String {
+    let text = error.to_string();
+    text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Eq for Pattern {}
+
+impl PartialOrd for Pattern {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pattern {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.as_str().cmp(other.0.as_str())
+    }
+}
+
+impl Hash for Pattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.as_str().hash(state);
+    }
 }
 
 /// What one key is in one record.
@@ -52,13 +117,13 @@ pub enum Part<'a> {
     /// Null, or not there.
     Absent,
     /// What should hold it cannot be decoded.
-    Undecodable,
+    Undecodable(Undecoded),
 }
 
 /// Why a `--key` is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "key {given:?}: {reason}; known are record-key, value, header:NAME, json:/pointer, key-json:/pointer, several joined by +"
+    "key {given:?}: {reason}; known are record-key, value, header:NAME, json:/pointer, key-json:/pointer, regex:PATTERN, avro:/pointer, protobuf:/pointer, several joined by +"
 )]
 pub struct KeySpecError {
     given: String,
@@ -70,6 +135,12 @@ impl KeySpec {
     #[must_use]
     pub fn record_key() -> Self {
         Self { parts: vec![KeyPart::RecordKey] }
+    }
+
+    /// One key alone.
+    #[must_use]
+    pub fn of(part: KeyPart) -> Self {
+        Self { parts: vec![part] }
     }
 
     /// Record key and value together.
@@ -87,6 +158,21 @@ impl KeySpec {
     pub fn readings(&self) -> u32 {
         let members = self.parts.iter().filter(|part| part.is_member()).count();
         u32::try_from(members).ok().and_then(|members| 1_u32.checked_shl(members)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether schemas are needed to find it.
+    #[must_use]
+    pub fn needs_schemas(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, KeyPart::Schema(_)))
+    }
+
+    /// Gives it the schemas.
+    pub fn set_schemas(&mut self, schemas: &Schemas) {
+        for part in &mut self.parts {
+            if let KeyPart::Schema(key) = part {
+                key.set_schemas(schemas);
+            }
+        }
     }
 
     /// The keys in their order; at least one.
@@ -134,6 +220,9 @@ impl FromStr for KeyPart {
             Some(("header", name)) => Ok(Self::Header(name.to_owned())),
             Some(("json", pointer)) => pointer.parse().map(Self::Json).map_err(refuse),
             Some(("key-json", pointer)) => pointer.parse().map(Self::KeyJson).map_err(refuse),
+            Some(("regex", pattern)) => Pattern::new(pattern).map(Self::Regex).map_err(refuse),
+            Some(("avro", pointer)) => schema_key(Encoding::Avro, pointer).map_err(refuse),
+            Some(("protobuf", pointer)) => schema_key(Encoding::Protobuf, pointer).map_err(refuse),
             _ => Err(refuse("this kind is unknown".to_owned())),
         }
     }
@@ -159,19 +248,22 @@ impl fmt::Display for KeyPart {
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Json(pointer) => write!(f, "json:{pointer}"),
             Self::KeyJson(pointer) => write!(f, "key-json:{pointer}"),
+            Self::Schema(key) => key.fmt(f),
+            Self::Regex(pattern) => write!(f, "regex:{}", pattern.0.as_str()),
         }
     }
 }
 
 /// What kind of bytes a part is.
 const BYTES: u8 = b'b';
-const TEXT: u8 = b's';
+/// The same bytes as a record key are the same key.
+const TEXT: u8 = BYTES;
 const OTHER: u8 = b'j';
 
 impl KeyPart {
-    /// Whether it is a member of a JSON document.
+    /// Whether it is a member of a document: a text, or anything else.
     pub(super) const fn is_member(&self) -> bool {
-        matches!(self, Self::Json(_) | Self::KeyJson(_))
+        matches!(self, Self::Json(_) | Self::KeyJson(_) | Self::Schema(_))
     }
 
     /// The kind of a part that is given as text, by a bit that says how it is read.
@@ -194,8 +286,14 @@ impl KeyPart {
             }
             Self::Json(pointer) => member(record.value, pointer),
             Self::KeyJson(pointer) => member(record.key, pointer),
+            Self::Schema(key) => key.extract(record.value),
+            Self::Regex(pattern) => whole(record.value.and_then(|value| pattern.find(value))),
         }
     }
+}
+
+fn schema_key(encoding: Encoding, pointer: &str) -> Result<KeyPart, String> {
+    Ok(KeyPart::Schema(SchemaKey::new(encoding, pointer.parse()?)))
 }
 
 fn whole(bytes: Option<&[u8]>) -> Part<'_> {
@@ -216,7 +314,7 @@ fn member<'a>(document: Option<&'a [u8]>, pointer: &JsonPointer) -> Part<'a> {
         Ok(Some(json::Member::Other(raw))) => {
             Part::Bytes { kind: OTHER, bytes: Cow::Borrowed(raw.as_bytes()) }
         }
-        Err(_) => Part::Undecodable,
+        Err(why) => Part::Undecodable(why),
     }
 }
 
@@ -226,9 +324,15 @@ mod tests {
 
     #[test]
     fn keys_are_spelled_as_they_are_read() {
-        for text in
-            ["record-key", "value", "header:event-id", "json:/payment/id", "record-key+json:/a+key-json:/b"]
-        {
+        for text in [
+            "avro:/payment/id",
+            "protobuf:/a+regex:(b)",
+            "record-key",
+            "value",
+            "header:event-id",
+            "json:/payment/id",
+            "record-key+json:/a+key-json:/b",
+        ] {
             assert_eq!(text.parse::<KeySpec>().unwrap().to_string(), text);
         }
     }
@@ -237,6 +341,20 @@ mod tests {
     fn a_plus_inside_a_name_does_not_split_it() {
         let spec: KeySpec = "header:a+b+value".parse().unwrap();
         assert_eq!(spec.parts(), [KeyPart::Header("a+b".to_owned()), KeyPart::Value]);
+    }
+
+    #[test]
+    fn a_pattern_takes_its_first_group() {
+        let spec: KeySpec = r"regex:id=(\d+)(;|$)+record-key".parse().unwrap();
+        assert_eq!(spec.to_string(), r"regex:id=(\d+)(;|$)+record-key");
+        let [KeyPart::Regex(pattern), KeyPart::RecordKey] = spec.parts() else { panic!("{spec}") };
+        assert_eq!(pattern.find(b"\xff id=17;x id=18;"), Some(&b"17"[..]));
+        assert_eq!(pattern.find(b"id=x"), None);
+        let refused = |text: &str| text.parse::<KeySpec>().unwrap_err().to_string();
+        assert!(refused("regex:id=").contains("no group"), "{}", refused("regex:id="));
+        assert!(refused("regex:(").contains("unclosed group"), "{}", refused("regex:("));
+        // Too large to be followed, however short it is written.
+        assert!(refused("regex:((a{1000}){1000}){1000}").contains("size limit"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::sample::{Sample, SampleRecord};
 use crate::keys::{JsonPointer, scalars};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// Members of one value that are looked at; a wider document has no more than these.
 const MEMBERS: usize = 256;
@@ -15,6 +16,16 @@ pub(super) enum FieldName {
     Json(JsonPointer),
     /// A header.
     Header(Vec<u8>),
+}
+
+impl fmt::Display for FieldName {
+    /// As `--ignore-field` spells it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(pointer) => write!(f, "json:{pointer}"),
+            Self::Header(name) => write!(f, "header:{}", String::from_utf8_lossy(name)),
+        }
+    }
 }
 
 /// The fields of a sample: for each the record that has it and what is written there.
@@ -69,7 +80,7 @@ pub(super) fn is_running_time(sample: &Sample, values: &[(usize, String)]) -> bo
 
 /// Milliseconds, when the text is a number in the range of present-day times in seconds,
 /// milliseconds, microseconds or nanoseconds, or an RFC 3339 time.
-fn as_time(text: &str) -> Option<i64> {
+pub(super) fn as_time(text: &str) -> Option<i64> {
     const YEAR_2005: f64 = 1.1e9;
     const YEAR_2100: f64 = 4.2e9;
     let text = text.trim_matches('"');

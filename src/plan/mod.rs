@@ -4,16 +4,21 @@
 //! sample is taken at fixed places, so that the same files give the same plan. A key that was asked
 //! for is never replaced; `auto` never picks a field of the payload by itself.
 
+pub mod adviser;
 mod fields;
+mod file;
 pub mod routing;
 mod sample;
 mod versions;
 mod volatile;
 
+pub use file::{PlanError, PlanFile, PlannedTopic};
 pub use sample::{Sample, SampleRecord};
 pub use versions::VersionField;
+pub use volatile::VolatileField;
 
 use crate::keys::{Identity, KeySpec, Mask, SieveMask};
+use adviser::{Candidate, Observer};
 use fields::Fields;
 
 /// What the user asked for.
@@ -23,6 +28,31 @@ pub enum KeyChoice {
     Auto,
     /// This key, everywhere.
     User(KeySpec),
+    /// What a plan says of the topics that it names; of the others, this key or, without one, what
+    /// the tool decides.
+    Planned(PlanFile, Option<KeySpec>),
+}
+
+impl KeyChoice {
+    /// The one key for all topics, for questions that take no other: what was asked for, or what a plan
+    /// says when it is about one topic.
+    #[must_use]
+    pub fn one_key(&self) -> Option<&KeySpec> {
+        match self {
+            Self::Auto => None,
+            Self::User(spec) => Some(spec),
+            Self::Planned(plan, otherwise) => otherwise.as_ref().or_else(|| plan.only_key()),
+        }
+    }
+
+    /// The keys that it names.
+    pub fn keys_mut(&mut self) -> Vec<&mut KeySpec> {
+        match self {
+            Self::Auto => Vec::new(),
+            Self::User(spec) => vec![spec],
+            Self::Planned(plan, otherwise) => plan.keys_mut().chain(otherwise).collect(),
+        }
+    }
 }
 
 /// How the events of one topic are identified.
@@ -40,19 +70,70 @@ pub struct TopicPlan {
     pub chosen_by_user: bool,
     /// Why, in a sentence.
     pub why: String,
+    /// What a duplicate repeats; always the content where that is the identity.
+    pub repeats: RepeatsOf,
     /// What does not count as content.
     pub mask: Mask,
     /// The same, for the first sieve.
     pub sieve: SieveMask,
+    /// Why each of its fields does not count.
+    pub volatile: Vec<VolatileField>,
+    /// Fields of the sample that may identify the events better, the best first.
+    pub suggestions: Vec<Candidate>,
 }
 
-/// What the user said about content.
+impl TopicPlan {
+    /// Whether a field says more than the identity that was chosen.
+    #[must_use]
+    pub fn would_add(&self, candidate: &Candidate) -> bool {
+        let Identity::Key(chosen) = &self.identity else { return candidate.suggested };
+        let same =
+            *chosen == candidate.key || (candidate.goes_with_record_key && *chosen == KeySpec::record_key());
+        candidate.suggested && !same
+    }
+}
+
+/// What the user said about when two records are the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContentRules {
     /// `--ignore-field`.
     pub ignored: Mask,
-    /// `--strict-key`: every repeat of the key is a duplicate.
-    pub strict_key: bool,
+    /// What a duplicate repeats.
+    pub repeats: RepeatsOf,
+    /// How far apart a record and its repeat may be.
+    pub reach: Reach,
+    /// Whose bytes are compared.
+    pub proof: Proof,
+}
+
+/// Of which copies bytes are compared, after digests have selected them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Proof {
+    /// Of those that the report shows.
+    #[default]
+    OfShown,
+    /// Of all (`--verify`).
+    OfAll,
+}
+
+/// What a duplicate repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RepeatsOf {
+    /// The key and the content: other content is an update.
+    #[default]
+    Content,
+    /// The key (`--strict-key`).
+    Key,
+}
+
+/// Where repeats are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Within a topic.
+    #[default]
+    Topic,
+    /// In all topics (`--across`).
+    Topics,
 }
 
 /// Records of the sample below which it proves little.
@@ -63,20 +144,41 @@ const FEW: usize = 20;
 fn is_of_mirror_maker(topic: &str) -> bool {
     topic.starts_with("mm2") && topic.ends_with(".internal")
 }
+/// Bytes that the adviser may take for a sample.
+const ADVISER: usize = 8 << 20;
+/// Suggestions for a topic.
+const SUGGESTIONS: usize = 3;
 
 /// Makes the plan of one topic.
 #[must_use]
 pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sample) -> TopicPlan {
+    let mut plan = identify(topic, choice, rules, sample);
+    plan.volatile = volatile::reasons(&plan.mask, &rules.ignored, sample);
+    if !plan.internal && !sample.records.is_empty() {
+        let mut observer = Observer::new(plan.mask.clone(), ADVISER);
+        sample.records.iter().for_each(|record| observer.take_sampled(record));
+        let mut candidates = observer.candidates();
+        candidates.retain(|candidate| plan.would_add(candidate));
+        candidates.truncate(SUGGESTIONS);
+        plan.suggestions = candidates;
+    }
+    plan
+}
+
+fn identify(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sample) -> TopicPlan {
     let internal = topic.starts_with("__");
     let plan = |identity, chosen_by_user, why: String, mask| TopicPlan {
         topic: topic.to_owned(),
         internal,
         holds_state: internal || is_of_mirror_maker(topic),
+        repeats: if identity == Identity::Content { RepeatsOf::Content } else { rules.repeats },
         identity,
         chosen_by_user,
         why,
         sieve: SieveMask::of(&mask),
         mask,
+        volatile: Vec::new(),
+        suggestions: Vec::new(),
     };
     if internal {
         let why = "an internal topic: its keys are entities".to_owned();
@@ -88,7 +190,19 @@ pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sa
         volatile::find(sample, &fields, identity, &mut mask);
         mask
     };
-    if let KeyChoice::User(spec) = choice {
+    let user = match choice {
+        KeyChoice::Auto => None,
+        KeyChoice::User(spec) => Some(spec),
+        KeyChoice::Planned(file, otherwise) => match file.topic(topic) {
+            Some(planned) => {
+                let mut mask = rules.ignored.clone();
+                mask.join(&planned.ignored);
+                return plan(planned.identity.clone(), true, "the plan says so".to_owned(), mask);
+            }
+            None => otherwise.as_ref(),
+        },
+    };
+    if let Some(spec) = user {
         let identity = Identity::Key(spec.clone());
         let mask = mask_for(&identity);
         return plan(identity, true, "the key that was asked for".to_owned(), mask);

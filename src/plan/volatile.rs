@@ -42,6 +42,38 @@ pub(super) fn find(sample: &Sample, fields: &Fields, identity: &Identity, mask: 
     }
 }
 
+/// A field that does not count as content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolatileField {
+    /// As `--ignore-field` spells it.
+    pub name: String,
+    /// Why it does not count.
+    pub why: &'static str,
+}
+
+/// Why each field of `mask` is in it.
+pub(super) fn reasons(mask: &Mask, asked: &Mask, sample: &Sample) -> Vec<VolatileField> {
+    if mask.is_empty() {
+        return Vec::new();
+    }
+    let asked = asked.names();
+    let fields = Fields::of(sample);
+    let why = |name: &String| {
+        let values =
+            fields.by_name.iter().find(|(field, _)| field.to_string() == *name).map(|(_, values)| values);
+        match values {
+            _ if asked.contains(name) => "asked for",
+            Some(values) if is_counter(values) => {
+                "a small number that counts up between records that are else equal"
+            }
+            Some(values) if is_nonce(values) => "random, and never the same twice",
+            Some(values) if is_running_time(sample, values) => "a time that runs with the order of writing",
+            Some(_) | None => "the plan says so",
+        }
+    };
+    mask.names().into_iter().map(|name| VolatileField { why: why(&name), name }).collect()
+}
+
 fn add(mask: &mut Mask, name: &FieldName) {
     match name {
         FieldName::Json(pointer) if !mask.json.contains(pointer) => mask.json.push(pointer.clone()),

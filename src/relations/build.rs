@@ -4,6 +4,15 @@ use super::{Candidate, KeyGroup, PartitionNote, RelatedCopy, SessionNote, Stored
 use crate::finding::{BusinessKey, Visibility};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+/// Whether copies of one event in two topics are one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// Each topic has groups of its own.
+    Apart,
+    /// Topics are joined (`--across`).
+    Together,
+}
+
 /// Groups candidates of each topic by identity and content; what is stored once is left out. They
 /// come in their order and are taken one by one, so that no more than the copies of one content are
 /// held beside the groups. The groups are in the order of their first surplus copies. Partitions
@@ -14,9 +23,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 pub fn group<E>(
     partitions: &[PartitionNote],
     sessions: &[SessionNote],
+    joined: Joined,
     candidates: impl Iterator<Item = Result<Candidate, E>>,
 ) -> Result<Vec<KeyGroup>, E> {
-    let context = Context { partitions, sessions, ranks: ranks(sessions) };
+    let context = Context { partitions, sessions, joined, ranks: ranks(sessions) };
     let (mut groups, mut equal) = (Vec::new(), Vec::<Candidate>::new());
     for candidate in candidates {
         let mut candidate = candidate?;
@@ -40,14 +50,26 @@ pub fn group<E>(
 struct Context<'a> {
     partitions: &'a [PartitionNote],
     sessions: &'a [SessionNote],
+    joined: Joined,
     ranks: Vec<usize>,
 }
 
 /// One group for each topic that holds these candidates more than once. They have one identity and
-/// one content, and the first one has their key.
+/// one content, and the first one has their key. One for all of them where topics are joined.
 fn group_equal(context: &Context<'_>, equal: &[Candidate], groups: &mut Vec<KeyGroup>) {
     let topic = |one: &Candidate| place(context.partitions, &one.copy).0;
     let Some(key) = equal.first().map(|first| first.business_key.clone()) else { return };
+    if context.joined == Joined::Together {
+        if equal.len() > 1 {
+            let mut group = relate(context.partitions, &context.ranks, equal);
+            // The topic that holds the first copy too many has the finding.
+            let surplus = group.copies.iter().find(|copy| copy.repeats.is_some());
+            group.topic = surplus.map_or(group.topic, |copy| place(context.partitions, &copy.copy).0);
+            group.business_key = key;
+            groups.push(group);
+        }
+        return;
+    }
     for of_topic in equal.chunk_by(|a, b| topic(a) == topic(b)).filter(|of_topic| of_topic.len() > 1) {
         let mut group = relate(context.partitions, &context.ranks, of_topic);
         group.business_key = key.clone();

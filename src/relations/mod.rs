@@ -11,7 +11,7 @@ mod copied;
 mod copy;
 mod level;
 
-pub use build::{group, group_across_topics};
+pub use build::{Joined, group, group_across_topics};
 pub use candidate::Candidate;
 pub use copied::{CopiedStretch, CopyMark, group_copied};
 pub use level::level;
@@ -82,6 +82,9 @@ pub struct TopicNote {
     pub chosen_by_user: bool,
     /// Fields that do not count as content.
     pub volatile: Vec<String>,
+    /// Whether every repeat of the key is a duplicate, whatever its content.
+    #[serde(default)]
+    pub every_repeat: bool,
 }
 
 /// A partition directory.

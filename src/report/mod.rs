@@ -10,6 +10,7 @@ pub mod escape;
 pub mod explain;
 pub mod html;
 pub mod json;
+pub mod keys;
 pub mod layout;
 pub mod list;
 pub mod markdown;

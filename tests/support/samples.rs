@@ -223,7 +223,7 @@ pub fn judged(mut report: Report) -> Report {
 }
 
 fn both(seen: VisibleRecords) -> model::Visibility {
-    model::Visibility { read_uncommitted: seen, read_committed: seen }
+    model::Visibility { read_uncommitted: seen, read_committed: seen, provisional_records: None }
 }
 
 /// The report of the twenty orders.
@@ -253,6 +253,7 @@ pub fn mixed() -> Report {
         }),
         updates: Updates { keys: 5, records: 12 },
         visibility: model::Visibility {
+            provisional_records: Some(0),
             read_uncommitted: VisibleRecords {
                 records: 12_000,
                 distinct_keys: Some(11_980),

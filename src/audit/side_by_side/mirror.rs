@@ -123,7 +123,7 @@ pub(super) fn matched(
 
 fn unmatched(pair: &DirPair, outcomes: &[PartitionOutcome]) -> Matched {
     let counts = [pair.a, pair.b].into_iter().filter_map(|at| outcomes.get(at)).map(|outcome| outcome.counts);
-    let unmatched = counts.map(|counts| counts.without_key.saturating_add(counts.undecoded)).sum();
+    let unmatched = counts.map(|counts| counts.without_key.saturating_add(counts.not_decoded())).sum();
     Matched { mirror: Mirror { unmatched, ..Mirror::default() }, ..Matched::default() }
 }
 

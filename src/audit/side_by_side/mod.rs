@@ -185,9 +185,9 @@ fn in_pool(
 
 /// The key that is shown, and the key by which the records of a mirror are matched.
 fn specs(choice: &KeyChoice) -> (KeySpec, KeySpec) {
-    match choice {
-        KeyChoice::User(spec) => (spec.clone(), spec.clone()),
-        KeyChoice::Auto => (KeySpec::record_key(), KeySpec::content()),
+    match choice.one_key() {
+        Some(spec) => (spec.clone(), spec.clone()),
+        None => (KeySpec::record_key(), KeySpec::content()),
     }
 }
 

@@ -89,10 +89,7 @@ impl Teller<'_> {
 
     /// A source and its mirror.
     pub(super) fn mirror(&self, pair: &DirPair, matched: Matched, choice: &KeyChoice) -> Pair {
-        let by = match choice {
-            KeyChoice::User(_) => "key",
-            KeyChoice::Auto => "content",
-        };
+        let by = if choice.one_key().is_some() { "key" } else { "content" };
         let mut told = self.head(pair, by);
         let mirror = &matched.mirror;
         told.equal = mirror.missing == mirror.missing_withheld && mirror.extra == 0 && mirror.repeated == 0;

@@ -164,13 +164,20 @@ impl<'r> Episode<'r> {
         let mut partitions = BTreeSet::new();
         let (mut first_time, mut last_time) = (None::<i64>, None::<i64>);
         for pair in self.pairs() {
-            partitions.extend(pair.partition(pair.later).map(|note| note.partition));
+            let note = pair.partition(pair.later);
+            partitions.extend(note.map(|note| (self.relations.place(pair.later).topic, note.partition)));
             if let Some(time) = pair.later.timestamp {
                 first_time = Some(first_time.map_or(time, |first| first.min(time)));
                 last_time = Some(last_time.map_or(time, |last| last.max(time)));
             }
         }
-        let topic = self.topic_name().to_owned();
+        // Several where topics are joined; the one with the finding comes first.
+        let mut topics = vec![self.topic_name().to_owned()];
+        for (topic, _) in &partitions {
+            if !topics.contains(topic) && !topic.is_empty() {
+                topics.push(topic.clone());
+            }
+        }
         let (unlisted, unlisted_seen) = match self.code {
             Code::RestoredCopy => restored::unlisted(self),
             _ => (0, 0),
@@ -189,10 +196,10 @@ impl<'r> Episode<'r> {
             severity: self.code.severity(),
             confidence: words.confidence,
             title: words.title,
-            topics: vec![topic.clone()],
+            topics,
             partitions: partitions
                 .into_iter()
-                .map(|partition| TopicPartition { topic: topic.clone(), partition })
+                .map(|(topic, partition)| TopicPartition { topic, partition })
                 .collect(),
             counts: Counts {
                 groups: count(self.groups.len()) + unlisted,

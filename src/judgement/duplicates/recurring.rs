@@ -18,6 +18,10 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     if is_returning_state(pair) {
         return true;
     }
+    let topic = usize::try_from(pair.group.topic).ok().and_then(|at| pair.relations.topics.get(at));
+    if topic.is_some_and(|topic| topic.every_repeat) {
+        return false;
+    }
     if pair.level <= Level::E3 {
         return false;
     }

@@ -28,6 +28,9 @@ pub struct Coverage {
     pub records_without_key: u64,
     /// Records whose bytes could not be decoded.
     pub records_undecoded: u64,
+    /// The same by reason.
+    #[serde(default)]
+    pub undecoded: Vec<UndecodedReport>,
     /// Bytes that cannot be read as they stand, by file and position.
     pub damage: Vec<DamageReport>,
     /// How many places of damage are not listed.
@@ -37,6 +40,17 @@ pub struct Coverage {
     /// How many notes are not listed.
     #[serde(default)]
     pub notes_omitted: u64,
+}
+
+/// Records that could not be decoded for one reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UndecodedReport {
+    /// `not-json`, `not-utf8`, `lone-surrogate`, `unreadable-batch`, `no-schema`, `not-of-schema`,
+    /// `no-single-value`; others may follow.
+    pub reason: String,
+    /// How many records.
+    pub records: u64,
 }
 
 /// A stretch of one file that cannot be read as it stands.

@@ -85,6 +85,11 @@ pub struct Visibility {
     pub read_uncommitted: VisibleRecords,
     /// To the last stable offset, without aborted transactions.
     pub read_committed: VisibleRecords,
+    /// Records to the end of the log that lie at or above the high watermark that the broker had
+    /// checkpointed: consumers get them once the replicas have them, or never. `null` without
+    /// checkpoint.
+    #[serde(default)]
+    pub provisional_records: Option<u64>,
 }
 
 /// What one isolation level sees.

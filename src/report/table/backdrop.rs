@@ -217,6 +217,12 @@ pub(super) fn readers(page: &mut Page, report: &Report) {
         page.hanging(0, &label("Readers"), &format!("read_committed: {}", seen(&both.read_committed)));
         page.hanging(0, &label(""), &format!("read_uncommitted: {}", seen(&both.read_uncommitted)));
     }
+    if let Some(provisional @ 1..) = both.provisional_records {
+        let lie = if provisional == 1 { "record of these lies" } else { "records of these lie" };
+        let said =
+            format!("provisional: {} {lie} above the checkpointed high watermark", number(provisional));
+        page.hanging(0, &label(""), &said);
+    }
 }
 
 fn seen(visible: &VisibleRecords) -> String {
@@ -234,12 +240,22 @@ fn seen(visible: &VisibleRecords) -> String {
 pub(super) fn identity(page: &mut Page, report: &Report) {
     let entries: Vec<_> = ordinary(report)
         .into_iter()
-        .filter_map(|topic| topic.identity.as_ref().map(|identity| (topic, identity_of(identity))))
+        .filter_map(|topic| {
+            topic
+                .identity
+                .as_ref()
+                .map(|identity| (topic, identity_of(identity, finds_copies(report, topic))))
+        })
         .collect();
     by_topic(page, report, "Identity", &entries);
 }
 
-fn identity_of(identity: &Identity) -> String {
+/// Whether copies were found in the topic.
+fn finds_copies(report: &Report, topic: &TopicReport) -> bool {
+    report.findings.iter().any(|finding| finding.level.is_some() && finding.topics.contains(&topic.topic))
+}
+
+fn identity_of(identity: &Identity, finds_copies: bool) -> String {
     let who = match identity.chosen {
         Chosen::Auto => "chosen by the tool",
         Chosen::Other(_) => "chosen in a way of a later version",
@@ -254,7 +270,9 @@ fn identity_of(identity: &Identity) -> String {
         let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         said = format!("{said}; does not count: {}{rest}", listed(&volatile));
     }
-    for suggestion in identity.suggestions.iter().take(2) {
+    // A key that finds copies needs no other one.
+    let shown = if finds_copies && identity.key != "content" { 0 } else { 2 };
+    for suggestion in identity.suggestions.iter().take(shown) {
         said = format!("{said}; try --key {} ({})", named(&suggestion.key), super::escaped(&suggestion.why));
     }
     said

@@ -44,8 +44,8 @@ pub(in crate::report) fn write(page: &mut Page, coverage: &Coverage, reading: Re
     page.hanging(0, &label("Coverage"), &format!("{}: {how_much}", amount(coverage)));
     let mut counts = Vec::new();
     for (count, what) in [
-        (coverage.records_without_key, "without the key that was asked for"),
-        (coverage.records_undecoded, "that could not be decoded"),
+        (coverage.records_without_key, "without the key that was asked for".to_owned()),
+        (coverage.records_undecoded, format!("that could not be decoded{}", reasons(coverage))),
     ] {
         if count > 0 {
             counts.push(format!("{} {what}", counted(count, "record")));
@@ -72,6 +72,16 @@ pub(in crate::report) fn write(page: &mut Page, coverage: &Coverage, reading: Re
         page.hanging(0, &label(""), &format!("note: {file}{}", escaped(&note.detail)));
     }
     rest(page, coverage.notes.len().saturating_sub(NOTES), coverage.notes_omitted, "note", "notes");
+}
+
+/// ` (not-json 3, not-utf8 1)`
+fn reasons(coverage: &Coverage) -> String {
+    let reasons: Vec<String> = coverage
+        .undecoded
+        .iter()
+        .map(|one| format!("{} {}", named(&one.reason), number(one.records)))
+        .collect();
+    if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
 }
 
 /// `damage: orders-0/….log at 7312: truncated-tail, 20 bytes: batch needs … (to be expected)`

@@ -13,7 +13,7 @@ fn report() -> Report {
     report.topics = vec![TopicReport {
         topic: "orders".to_owned(),
         identity: Some(Identity { key: "record-key".to_owned(), ..Identity::default() }),
-        visibility: Visibility { read_uncommitted: seen, read_committed: seen },
+        visibility: Visibility { read_uncommitted: seen, read_committed: seen, provisional_records: None },
         partitions: vec![PartitionReport {
             records: 80,
             protection: ProtectionReport { idempotent_records: 80, ..ProtectionReport::default() },

@@ -1,0 +1,61 @@
+//! `keys`: which field identifies the event?
+
+use super::evidence::EvidenceArguments;
+use super::output::OutputArguments;
+use crate::audit::{self, Advice};
+use crate::error::AuditError;
+use crate::report::answer::Answer;
+use crate::report::keys;
+use clap::Args;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Say which field identifies the event: ranks record key, value, headers and JSON fields.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dedup-audit keys /var/kafka/orders-0
+  dedup-audit keys /var/kafka --format json
+  dedup-audit keys broker-1/data --save-plan plan.json
+  dedup-audit scan broker-2/data --plan plan.json
+
+Exit status: 0 everything was read, 2 could not run, 3 could not read everything.")]
+pub struct KeysArguments {
+    #[command(flatten)]
+    evidence: EvidenceArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+    /// Write what was chosen for each topic to this file, for `--plan`
+    #[arg(long, value_name = "FILE")]
+    save_plan: Option<PathBuf>,
+}
+
+/// Not everything could be read.
+const INCOMPLETE: u8 = 3;
+
+pub(super) fn run(arguments: &KeysArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+    let options = arguments.evidence.audit_options()?;
+    let (sink, output) = (arguments.evidence.sink(), &arguments.output);
+    output.check(&sink)?;
+    if let Some(path) = &arguments.save_plan {
+        sink.check(path, output.existing())?;
+        if output.files().any(|file| file == path) {
+            return Err(AuditError::Usage("--output and --save-plan name the same file".to_owned()));
+        }
+    }
+    let advice = arguments.evidence.watched(&options, || audit::advise(&options))?;
+    let Advice { keys, coverage, as_of, plan, complete } = advice;
+    if let Some(path) = &arguments.save_plan {
+        sink.write(path, output.existing(), |out| out.write_all(plan.to_json().as_bytes()))?;
+    }
+    let is_whole =
+        complete && coverage.damage.iter().all(|damage| damage.expected) && coverage.damage_omitted == 0;
+    let answer = Answer::new(options.invocation, as_of, keys, coverage);
+    output.write(
+        &sink,
+        out,
+        |width, out| keys::write(&answer.body, &answer.coverage, width, out),
+        |out| answer.write_json(out),
+    )?;
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}

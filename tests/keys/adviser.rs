@@ -1,0 +1,198 @@
+//! The adviser: which fields it suggests, which it must not, and plans.
+
+use super::{START, json_of, run, write_topic};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What `keys` suggests for the only topic.
+fn suggested(home: &Path) -> Vec<String> {
+    let answer = json_of(&["keys", home.to_str().unwrap(), "--format", "json"]);
+    let topic = &answer["topics"][0];
+    let names = topic["identity"]["suggestions"].as_array().unwrap();
+    names.iter().map(|one| one["key"].as_str().unwrap().to_owned()).collect()
+}
+
+fn candidate(answer: &Value, key: &str) -> Value {
+    let candidates = answer["topics"][0]["candidates"].as_array().unwrap();
+    candidates.iter().find(|one| one["key"] == key).unwrap_or_else(|| panic!("{key} in {answer}")).clone()
+}
+
+/// A number that looks random and is the same in every run.
+fn mixed(n: u64) -> u64 {
+    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ n >> 31
+}
+
+fn nonce(n: u64) -> String {
+    format!("{:016x}{:016x}", mixed(n), mixed(n + 1_000_000))
+}
+
+/// The `n`th write of payment `id`.
+fn payment(id: u64, n: u64) -> Value {
+    json!({
+        "paymentId": format!("p-{id}"),
+        "customerId": format!("c-{}", mixed(id) % 60),
+        "amount": mixed(id * 7) % 900,
+        "currency": "EUR",
+        "sentAt": START + i64::try_from(n).unwrap() * 131,
+        "traceId": nonce(n),
+        "attempt": 1 + n / 300,
+        "host": if n < 300 { "pod-a" } else { "pod-b" },
+    })
+}
+
+/// 300 payments, and some of them again.
+fn payments(again: impl Iterator<Item = u64>) -> Vec<(Option<String>, Value)> {
+    (0..300).chain(again).zip(0..).map(|(id, n)| (None, payment(id, n))).collect()
+}
+
+#[test]
+fn a_payment_id_is_found_although_the_copies_differ_in_other_fields() {
+    for again in [vec![7, 99, 181, 222, 250], (200..300).collect(), (0..300).collect()] {
+        let home = tempfile::tempdir().unwrap();
+        write_topic(home.path(), "payments-0", &payments(again.iter().copied()));
+        assert_eq!(suggested(home.path()), ["json:/paymentId"], "{} again", again.len());
+    }
+}
+
+#[test]
+fn scan_suggests_it_too_and_the_suggestion_works() {
+    let home = tempfile::tempdir().unwrap();
+    write_topic(home.path(), "payments-0", &payments(280..300));
+    let path = home.path().to_str().unwrap();
+    let report = json_of(&["scan", path, "--format", "json"]);
+    assert_eq!(report["topics"][0]["identity"]["suggestions"][0]["key"], "json:/paymentId");
+    let text = String::from_utf8(run(&["scan", path]).stdout).unwrap();
+    assert!(text.contains("--key json:/paymentId"), "{text}");
+    let report = json_of(&["scan", path, "--key", "json:/paymentId", "--format", "json"]);
+    assert_eq!(report["visibility"]["readCommitted"]["repeatedKeyRecords"], 20);
+}
+
+#[test]
+fn what_repeats_by_nature_is_not_suggested() {
+    // One payment each; customers come again and again, with their name and their city.
+    let orders = |customers: u64| {
+        (0..400).map(move |n| {
+            let customer = mixed(n * 31) % customers;
+            let value = json!({
+                "orderId": format!("o-{n}"),
+                "customer": {"id": customer, "name": format!("name {customer}"), "city": customer % 40},
+                "total": mixed(n) % 500,
+                "status": if n % 2 == 0 { "NEW" } else { "PAID" },
+                "at": START + i64::try_from(n).unwrap() * 1000,
+                "requestId": nonce(n),
+            });
+            (None, value)
+        })
+    };
+    for customers in [20, 150, 400, 4000] {
+        let home = tempfile::tempdir().unwrap();
+        write_topic(home.path(), "orders-0", &orders(customers).collect::<Vec<_>>());
+        assert_eq!(suggested(home.path()), [""; 0], "{customers} customers");
+    }
+    // The same without anything that names the event: a customer is the most distinct field.
+    for customers in [150, 400, 4000] {
+        let home = tempfile::tempdir().unwrap();
+        let bare = orders(customers).map(|(key, mut value)| {
+            let object = value.as_object_mut().unwrap();
+            object.remove("orderId");
+            object.remove("requestId");
+            (key, value)
+        });
+        write_topic(home.path(), "orders-0", &bare.collect::<Vec<_>>());
+        assert_eq!(suggested(home.path()), [""; 0], "{customers} customers, no order id");
+    }
+}
+
+#[test]
+fn a_login_of_a_customer_is_no_copy() {
+    let home = tempfile::tempdir().unwrap();
+    let logins = (0..400).map(|n| {
+        let value = json!({"customerId": mixed(n * 31) % 500, "at": START + i64::try_from(n).unwrap() * 1000, "session": nonce(n)});
+        (None, value)
+    });
+    write_topic(home.path(), "logins-0", &logins.collect::<Vec<_>>());
+    assert_eq!(suggested(home.path()), [""; 0]);
+}
+
+#[test]
+fn fields_are_found_in_objects_arrays_keys_and_headers() {
+    let home = tempfile::tempdir().unwrap();
+    let records = (0..100).chain(80..100).zip(0..).map(|(id, n): (u64, u64)| {
+        let value = json!({
+            "lines": [{"sku": "a", "ref": format!("r-{id}")}, {"sku": "b"}],
+            "sum": mixed(id) % 70,
+            "trace": nonce(n),
+        });
+        (Some(json!({"region": "eu", "shard": id % 3}).to_string()), value)
+    });
+    write_topic(home.path(), "orders-0", &records.collect::<Vec<_>>());
+    assert_eq!(suggested(home.path()), ["json:/lines/0/ref"]);
+    let answer = json_of(&["keys", home.path().to_str().unwrap(), "--format", "json"]);
+    let found = candidate(&answer, "json:/lines/0/ref");
+    assert_eq!(found["coveredRecords"], 120);
+    assert_eq!(found["distinct"], 100);
+    assert_eq!(found["repeatsSameContent"], 20);
+    assert_eq!(found["repeatsOtherContent"], 0);
+    assert_eq!(found["examples"], json!([{"text": "r-80"}, {"text": "r-81"}, {"text": "r-82"}]));
+    assert_eq!(candidate(&answer, "key-json:/region")["score"], 0, "a constant names nothing");
+    assert_eq!(answer["topics"][0]["volatile"][0]["field"], "json:/trace");
+    assert!(answer["coverage"]["records"] == 120 && answer["schemaVersion"].is_string());
+}
+
+#[test]
+fn the_answer_does_not_depend_on_threads() {
+    let home = tempfile::tempdir().unwrap();
+    for topic in ["payments-0", "payments-1", "orders-0"] {
+        write_topic(home.path(), topic, &payments(290..300));
+    }
+    let arguments = ["keys", home.path().to_str().unwrap(), "--format", "json"];
+    let answer = json_of(&[arguments.as_slice(), &["--threads", "4"]].concat());
+    assert_eq!(answer, json_of(&[arguments.as_slice(), &["--threads", "1"]].concat()));
+    assert_eq!(answer["topics"][1]["candidates"][0]["coveredRecords"], 620);
+}
+
+#[test]
+fn a_plan_that_was_saved_makes_scan_choose_alike() {
+    let home = tempfile::tempdir().unwrap();
+    let (one, other) = (home.path().join("one"), home.path().join("other"));
+    write_topic(&one, "payments-0", &payments(280..300));
+    // Too few records to find anything volatile in them.
+    let few: Vec<_> = [1, 2, 1].into_iter().zip([1, 2, 301]).map(|(id, n)| (None, payment(id, n))).collect();
+    write_topic(&other, "payments-0", &few);
+    let plan = home.path().join("plan.json");
+    let plan = plan.to_str().unwrap();
+    let key = ["--key", "json:/paymentId"];
+    let saved = run(&[&["keys", one.to_str().unwrap(), "--save-plan", plan], key.as_slice()].concat());
+    assert!(saved.status.success(), "{}", String::from_utf8_lossy(&saved.stderr));
+    let scanned = json_of(&["scan", other.to_str().unwrap(), "--plan", plan, "--format", "json"]);
+    let identity = &scanned["topics"][0]["identity"];
+    assert_eq!(identity["key"], "json:/paymentId");
+    assert_eq!(identity["chosen"], "user");
+    let volatile = identity["volatile"].as_array().unwrap();
+    assert!(
+        volatile.contains(&json!("json:/sentAt")) && volatile.contains(&json!("json:/traceId")),
+        "{volatile:?}"
+    );
+
+    let text = std::fs::read_to_string(plan).unwrap().replace("\"planVersion\": 1", "\"planVersion\": 7");
+    std::fs::write(plan, text).unwrap();
+    let refused = run(&["scan", other.to_str().unwrap(), "--plan", plan]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("plan.json: plan version 7 is unknown: this program reads version 1"), "{said}");
+}
+
+#[test]
+fn hostile_values_reach_no_terminal() {
+    let home = tempfile::tempdir().unwrap();
+    let records = (0..60)
+        .chain(40..60)
+        .map(|n: u64| (Some(format!("k\u{1b}[2J{n}")), json!({"a\u{1b}[1m": format!("\u{202e}{n}")})));
+    write_topic(home.path(), "orders-0", &records.collect::<Vec<_>>());
+    let output = run(&["keys", home.path().to_str().unwrap()]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("record-key"), "{text}");
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+}
