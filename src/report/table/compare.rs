@@ -8,7 +8,7 @@ use crate::report::compare::{Compared, Mirror, Pair, Range, Side};
 use crate::report::escape::Terminal;
 use crate::report::layout::{Page, Width};
 use crate::report::model::LeaderEpochStart;
-use crate::report::wording::{business_key, counted, number, time};
+use crate::report::wording::{business_key, counted, number, offsets, time};
 use std::io::{self, Write};
 
 /// Entries of each list that are shown.
@@ -210,11 +210,7 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
 
 fn ranges(page: &mut Page, label: &str, ranges: &[Range]) {
     for range in ranges.iter().take(SHOWN) {
-        let offsets = if range.first_offset == range.last_offset {
-            format!("offset {}", range.first_offset)
-        } else {
-            format!("offsets {}–{}", range.first_offset, range.last_offset)
-        };
+        let offsets = offsets(range.first_offset, range.last_offset);
         let epochs = match range.leader_epochs {
             Some([one, other]) if one == other => format!(", leader epoch {one}"),
             Some([one, other]) => format!(", leader epochs {one}–{other}"),

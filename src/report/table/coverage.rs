@@ -5,7 +5,7 @@ use super::{escaped, named};
 use crate::report::layout::Page;
 use crate::report::model::{Coverage, DamageReport, Report};
 use crate::report::verdict::amount;
-use crate::report::wording::{counted, number};
+use crate::report::wording::{counted, number, offsets};
 
 /// Places of damage that are shown.
 const DAMAGE: usize = 10;
@@ -87,14 +87,13 @@ fn reasons(coverage: &Coverage) -> String {
 /// `damage: orders-0/….log at 7312: truncated-tail, 20 bytes: batch needs … (to be expected)`
 fn damage_line(damage: &DamageReport) -> String {
     let expected = if damage.expected { " (to be expected in a log that was not closed)" } else { "" };
-    let offsets = match (damage.first_offset, damage.last_offset) {
-        (Some(first), Some(last)) if first == last => format!(", offset {first}"),
-        (Some(first), Some(last)) => format!(", offsets {first}–{last}"),
+    let missing = match (damage.first_offset, damage.last_offset) {
+        (Some(first), Some(last)) => format!(", {}", offsets(first, last)),
         (Some(first), None) => format!(", offsets from {first}"),
         (None, _) => String::new(),
     };
     format!(
-        "damage: {} at {}: {}, {}{offsets}: {}{expected}",
+        "damage: {} at {}: {}, {}{missing}: {}{expected}",
         path(&damage.file),
         damage.position,
         named(&damage.kind),

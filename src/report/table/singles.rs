@@ -6,7 +6,7 @@ use crate::finding::{
     Stretch, Transaction,
 };
 use crate::report::layout::Page;
-use crate::report::wording::{Zone, counted, listed, number};
+use crate::report::wording::{Zone, counted, listed, number, offsets};
 
 /// Examples of each kind that are shown.
 const EXAMPLES: usize = 3;
@@ -124,9 +124,8 @@ fn stretch(stretch: &Stretch, zone: &Zone) -> String {
     let times = zone.labelled_span(stretch.first_timestamp, stretch.last_timestamp);
     let times = if times.is_empty() { times } else { format!(", {times}") };
     format!(
-        "{place}offsets {}–{}: {} {}{times}",
-        stretch.first_offset,
-        stretch.last_offset,
+        "{place}{}: {} {}{times}",
+        offsets(stretch.first_offset, stretch.last_offset),
         counted(stretch.records, "record"),
         mode(&stretch.mode),
     )
@@ -168,11 +167,10 @@ fn range(range: &DivergentRange) -> String {
     let directories =
         if directories.is_empty() { String::new() } else { format!(" ({})", listed(&directories)) };
     format!(
-        "{}-{} offsets {}–{}: {}{directories}",
+        "{}-{} {}: {}{directories}",
         named(&range.topic),
         range.partition,
-        range.first_offset,
-        range.last_offset,
+        offsets(range.first_offset, range.last_offset),
         escaped(&range.what),
     )
 }
