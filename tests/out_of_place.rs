@@ -88,3 +88,34 @@ fn a_producer_for_each_message_is_churn() {
     let findings = scan(dir.path(), &[]);
     assert_eq!(with_code(&findings, "producer-churn").len(), 1, "{findings:#?}");
 }
+
+#[test]
+fn damage_behind_a_changed_base_offset_costs_nothing_behind_it_in_a_large_segment() {
+    // Batches larger than the pieces in which a segment is read.
+    let value = "x".repeat(1_100_000);
+    let segment = (0..6).fold(SegmentBuilder::new(), |segment, number| {
+        segment.batch(batch().producer(7, 0, number).record(format!("order-{number}"), &*value))
+    });
+    let places = segment.places().to_vec();
+    let mut bytes = segment.bytes();
+    bytes[places[2].position + 4] ^= 1;
+    bytes[places[3].position..][..70].fill(0xff);
+    let dir = tempfile::tempdir().unwrap();
+    let partition = dir.path().join("orders-0");
+    std::fs::create_dir(&partition).unwrap();
+    std::fs::write(partition.join("00000000000000000000.log"), bytes).unwrap();
+
+    let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .arg("scan")
+        .arg(dir.path())
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let coverage = &report["coverage"];
+    assert_eq!(coverage["records"], 4, "{coverage:#}");
+    let damage = coverage["damage"].as_array().unwrap();
+    let seen: Vec<_> = damage.iter().map(|place| (&place["kind"], &place["position"])).collect();
+    let at = |index: usize| Value::from(places[index].position);
+    assert_eq!(seen, [(&"bad-offset".into(), &at(2)), (&damage[1]["kind"], &at(3))], "{damage:#?}");
+}
