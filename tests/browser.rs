@@ -295,16 +295,6 @@ fn a_hundred_thousand_keys_open_at_once() {
         .collect();
     report.findings[0].counts.groups = 100_000;
     browser.open(&report);
-    let fastest = (0..3)
-        .map(|_| {
-            post(&format!("{}/refresh", browser.session), &json!({})).unwrap();
-            browser.ask("return Number(document.documentElement.dataset.ready)").as_u64().unwrap()
-        })
-        .min()
-        .unwrap();
-    println!("the page was ready after {fastest} ms");
-    // A machine that does other things beside says nothing about speed.
-    assert!(!required() || fastest < 2000, "{fastest} ms");
     assert_eq!(browser.ask("return document.querySelectorAll('.rows .row').length < 60"), true);
     browser.ask("const box = document.querySelector('#detail .rows'); box.scrollTop = box.scrollHeight");
     browser.wait_for("return [...document.querySelectorAll('.rows .row')].some(row => row.textContent.startsWith('order-99999'))");
