@@ -3,7 +3,7 @@
 //! Keys, topic names, paths and values come from files that anybody may have written. In a terminal
 //! they could move the cursor, retitle the window or reorder the line; in a CSV cell they could be a
 //! formula; in Markdown and HTML they could be markup. Every form of the report passes foreign text
-//! through exactly one function of this module: [`Terminal`] for terminals, [`csv`], [`markdown`],
+//! through exactly one function of this module: [`Terminal`] for terminals, [`csv()`], [`markdown`],
 //! [`markdown_code`] and [`html`] for files.
 //!
 //! All of them first spell out what cannot be seen, in the same way:
