@@ -132,7 +132,7 @@ pub enum SnapshotStates {
 }
 
 /// Examples that a finding carries unless told otherwise.
-const EXAMPLES: usize = 20;
+pub const EXAMPLES: usize = 20;
 
 impl AuditOptions {
     /// The audit of `paths` as the tool does it without any option: what identifies an event is
@@ -236,8 +236,7 @@ pub fn trace(options: &AuditOptions, request: &Request<'_>) -> Result<(Answer<Tr
     let options = AuditOptions { examples: Examples::All, ..options.clone() };
     let audit = in_pool(&options, |threads| run_in_pool(&options, threads, Some(request), None))?;
     let report = audit.report;
-    let complete = report::verdict::of(&report, None).complete;
-    let reading = if complete { Reading::Whole } else { Reading::Partial };
+    let reading = Reading::of_complete(report::verdict::of(&report, None).complete);
     let trace = audit.found.unwrap_or_else(|| Trace::of(request.sought.text()));
     Ok((Answer::new(report.invocation, report.as_of_timestamp, trace, report.coverage), reading))
 }
@@ -382,7 +381,7 @@ fn run_in_pool(
         mode: options.mode,
         large,
         digest_key,
-        session: &|id, epoch| sessions.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok()),
+        session: &|id, epoch| sessions.number(id, epoch),
     };
     let mut candidates = Sorter::new(shares.candidates, space.clone());
     copies::fetch(&look, wanted.finish()?, |candidate| candidates.push(candidate))?;

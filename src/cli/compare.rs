@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::status::{FOUND, INCOMPLETE};
 use crate::audit::{self, PairNames, SideBySide, TopicPair};
 use crate::error::AuditError;
 use crate::report::answer::Answer;
@@ -9,11 +10,6 @@ use crate::report::table::{self, Events, Reading};
 use clap::Args;
 use std::io::Write;
 use std::process::ExitCode;
-
-/// Something differs.
-const DIFFERENT: u8 = 1;
-/// Nothing differs, and not all could be read.
-const INCOMPLETE: u8 = 3;
 
 /// What is held against what.
 #[derive(Debug, Args)]
@@ -65,16 +61,13 @@ pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
     }
     let sink = arguments.evidence.sink();
     arguments.output.check(&sink)?;
-    let listed = match arguments.max_ranges {
-        0 => usize::MAX,
-        most => most,
-    };
+    let listed = super::cap(arguments.max_ranges);
     let names = PairNames { topics: arguments.mirrors.clone() };
     let SideBySide { compared, coverage, complete, as_of } =
         audit::side_by_side(&options, &arguments.evidence.paths, &names, listed)?;
     let equal = compared.all_equal();
     let answer = Answer::new(options.invocation, as_of, compared, coverage);
-    let reading = if complete { Reading::Whole } else { Reading::Partial };
+    let reading = Reading::of_complete(complete);
     let events = if arguments.timeline { Events::Shown } else { Events::LeftOut };
     arguments.output.write(
         &sink,
@@ -83,7 +76,7 @@ pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
         |out| answer.write_json(out),
     )?;
     Ok(match (equal, complete) {
-        (false, _) => ExitCode::from(DIFFERENT),
+        (false, _) => ExitCode::from(FOUND),
         (true, false) => ExitCode::from(INCOMPLETE),
         (true, true) => ExitCode::SUCCESS,
     })

@@ -2,6 +2,7 @@
 
 use super::evidence::parse_zone;
 use super::moment::{Edge, Moment};
+use super::status::{COULD_NOT_RUN, INCOMPLETE};
 use crate::dump::{Audience, Depth, DumpOptions, Form, InternalTopic, Reading, Selection, dump_file};
 use crate::error::AuditError;
 use crate::units::{ProducerId, Range};
@@ -11,10 +12,6 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Nothing could be read.
-const CANNOT_RUN: u8 = 2;
-/// Not all could be read.
-const INCOMPLETE: u8 = 3;
 /// Bytes that are collected before they are written.
 const BUFFER: usize = 256 << 10;
 
@@ -146,7 +143,7 @@ pub(super) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     Ok(if readings.iter().all(|&reading| reading == Reading::Whole) {
         ExitCode::SUCCESS
     } else if readings.iter().all(|&reading| reading == Reading::Nothing) {
-        ExitCode::from(CANNOT_RUN)
+        ExitCode::from(COULD_NOT_RUN)
     } else {
         ExitCode::from(INCOMPLETE)
     })

@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::status::INCOMPLETE;
 use crate::audit::{self, Advice};
 use crate::error::AuditError;
 use crate::report::answer::Answer;
@@ -30,18 +31,12 @@ pub struct KeysArguments {
     save_plan: Option<PathBuf>,
 }
 
-/// Not everything could be read.
-const INCOMPLETE: u8 = 3;
-
 pub(super) fn run(arguments: &KeysArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
     let options = arguments.evidence.audit_options()?;
     let (sink, output) = (arguments.evidence.sink(), &arguments.output);
     output.check(&sink)?;
     if let Some(path) = &arguments.save_plan {
-        sink.check(path, output.existing())?;
-        if output.files().any(|file| file == path) {
-            return Err(AuditError::Usage("--output and --save-plan name the same file".to_owned()));
-        }
+        output.check_beside(&sink, path, "--save-plan")?;
     }
     let advice = arguments.evidence.watched(&options, || audit::advise(&options))?;
     let Advice { keys, coverage, as_of, plan, complete } = advice;

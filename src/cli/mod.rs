@@ -26,6 +26,7 @@ mod saved;
 mod scan;
 mod schema;
 mod size;
+mod status;
 mod terminal;
 mod trace;
 
@@ -37,7 +38,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Examples for each finding, and entries of a list, unless the user asks for more.
-const DEFAULT_EXAMPLES: usize = 20;
+const DEFAULT_EXAMPLES: usize = crate::audit::EXAMPLES;
+
+/// The length of a list that a user names: 0 lifts the cap.
+const fn cap(named: usize) -> usize {
+    if named == 0 { usize::MAX } else { named }
+}
 
 /// Tells from a Kafka broker's files which events are stored more than once, who wrote each copy,
 /// and why.

@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::status::INCOMPLETE;
 use crate::error::AuditError;
 use crate::facts::Keep;
 use crate::report::answer::Answer;
@@ -10,9 +11,6 @@ use crate::report::table::{self, Reading};
 use clap::Args;
 use std::io::Write;
 use std::process::ExitCode;
-
-/// Not everything could be read.
-const INCOMPLETE: u8 = 3;
 
 /// Whose positions are told.
 #[derive(Debug, Args)]
@@ -37,10 +35,7 @@ pub struct OffsetsArguments {
 
 pub(super) fn run(arguments: &OffsetsArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
     let mut options = arguments.evidence.audit_options()?;
-    options.commits = Keep::Newest(match arguments.commits {
-        0 => usize::MAX,
-        most => most,
-    });
+    options.commits = Keep::Newest(super::cap(arguments.commits));
     let told = &mut options.invocation.options;
     told.insert("commits".to_owned(), arguments.commits.into());
     if !arguments.groups.is_empty() {
@@ -62,7 +57,7 @@ pub(super) fn run(arguments: &OffsetsArguments, out: &mut dyn Write) -> Result<E
     audit.report.coverage.notes.append(&mut audit.commit_notes);
     let report = audit.report;
     let answer = Answer::new(options.invocation, report.as_of_timestamp, body, report.coverage);
-    let reading = if complete { Reading::Whole } else { Reading::Partial };
+    let reading = Reading::of_complete(complete);
     arguments.output.write(
         &sink,
         out,

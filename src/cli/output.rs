@@ -172,7 +172,7 @@ impl<F: Form> OutputArguments<F> {
     }
 
     /// The files that are written.
-    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+    fn files(&self) -> impl Iterator<Item = &Path> {
         self.output.iter().filter_map(|target| match &target.place {
             Place::File(path) => Some(path.as_path()),
             Place::Stdout => None,
@@ -198,6 +198,18 @@ impl<F: Form> OutputArguments<F> {
             }
         }
         self.files().try_for_each(|path| sink.check(path, self.existing()))
+    }
+
+    /// Says the same of a further file that the option `name` asks for.
+    ///
+    /// # Errors
+    /// [`AuditError`] as [`Self::check`], and where the answer goes to the same file.
+    pub(super) fn check_beside(&self, sink: &Sink, path: &Path, name: &str) -> Result<(), AuditError> {
+        sink.check(path, self.existing())?;
+        if self.files().any(|file| file == path) {
+            return Err(AuditError::Usage(format!("--output and {name} name the same file")));
+        }
+        Ok(())
     }
 
     /// Writes the answer in every form and to every place that were asked for.

@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::status::INCOMPLETE;
 use crate::audit::{self, Records, SnapshotStates};
 use crate::error::AuditError;
 use crate::facts::DEFAULT_EXPIRATION_MS;
@@ -12,9 +13,6 @@ use crate::report::table::{self, Reading};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::process::ExitCode;
-
-/// Not everything could be read.
-const INCOMPLETE: u8 = 3;
 
 /// Which producers are told.
 #[derive(Debug, Args)]
@@ -91,8 +89,8 @@ pub(super) fn run(arguments: &ProducersArguments, out: &mut dyn Write) -> Result
     let body = Producers::of(&audit.report, audit.remembered, &wanted);
     let complete = audit.report.verdict.complete;
     let answer = Answer::new(options.invocation, audit.report.as_of_timestamp, body, audit.report.coverage);
-    let reading = if complete { Reading::Whole } else { Reading::Partial };
-    let rows = if arguments.rows == 0 { usize::MAX } else { arguments.rows };
+    let reading = Reading::of_complete(complete);
+    let rows = super::cap(arguments.rows);
     arguments.output.write(
         &sink,
         out,

@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::status::{FOUND, INCOMPLETE};
 use crate::audit::{self, Reconciler};
 use crate::error::AuditError;
 use crate::expected::{Field, Fields, FileFormat, Header};
@@ -15,11 +16,6 @@ use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// Some key is not stored once.
-const DIFFERS: u8 = 1;
-/// Not everything could be read, and nothing else is wrong.
-const INCOMPLETE: u8 = 3;
 
 /// The list, and what it is held against.
 #[derive(Debug, Args)]
@@ -135,19 +131,13 @@ pub(super) fn run(arguments: &ReconcileArguments, out: &mut dyn Write) -> Result
     let existing = arguments.output.existing();
     arguments.output.check(&sink)?;
     if let Some(path) = &arguments.write_missing {
-        sink.check(path, existing)?;
-        if arguments.output.files().any(|file| file == path) {
-            return Err(AuditError::Usage("--output and --write-missing name the same file".to_owned()));
-        }
+        arguments.output.check_beside(&sink, path, "--write-missing")?;
         let same = |path: &PathBuf| std::fs::canonicalize(path).ok();
         if same(path).is_some() && same(path) == same(&arguments.expect) {
             return Err(AuditError::Usage("--write-missing names the list itself".to_owned()));
         }
     }
-    let listed = match arguments.max_keys {
-        0 => usize::MAX,
-        most => most,
-    };
+    let listed = super::cap(arguments.max_keys);
     let reconcile = |missing: &mut dyn Write| {
         let file = arguments.expect.clone();
         audit::reconcile(&options, Reconciler::new(file, fields.clone(), spec.clone(), listed, missing))
@@ -182,7 +172,7 @@ fn answer(
     let complete = report.verdict.complete;
     let all_once = body.all_once();
     let answer = Answer::new(invocation.clone(), report.as_of_timestamp, body, report.coverage);
-    let reading = if complete { Reading::Whole } else { Reading::Partial };
+    let reading = Reading::of_complete(complete);
     arguments.output.write(
         &arguments.evidence.sink(),
         out,
@@ -190,7 +180,7 @@ fn answer(
         |out| answer.write_json(out),
     )?;
     Ok(match (all_once, complete) {
-        (false, _) => ExitCode::from(DIFFERS),
+        (false, _) => ExitCode::from(FOUND),
         (true, false) => ExitCode::from(INCOMPLETE),
         (true, true) => ExitCode::SUCCESS,
     })

@@ -4,6 +4,7 @@ use super::evidence::EvidenceArguments;
 use super::moment::{Edge, Moment};
 use super::output::{OutputArguments, ReportFormat};
 use super::redaction::{self, RedactionArguments};
+use super::status::{FOUND, INCOMPLETE};
 use super::{forms, saved};
 use crate::audit::{AuditOptions, Records, Values};
 use crate::error::AuditError;
@@ -107,10 +108,7 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     let output = &arguments.output;
     output.check(&sink)?;
     if let Some(path) = &arguments.list {
-        sink.check(path, output.existing())?;
-        if output.files().any(|file| file == path) {
-            return Err(AuditError::Usage("--output and --list name the same file".to_owned()));
-        }
+        output.check_beside(&sink, path, "--list")?;
     }
     // Read before the work begins, so that an audit of an hour does not end with a typing mistake.
     let baseline = arguments.baseline.as_deref().map(saved::read).transpose()?;
@@ -150,8 +148,8 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     Ok(ExitCode::from(match (counting, report.verdict.complete) {
         _ if arguments.exit_zero => 0,
         _ if report.verdict.interrupted => super::interrupt::INTERRUPTED,
-        (1.., _) => 1,
-        (0, false) => 3,
+        (1.., _) => FOUND,
+        (0, false) => INCOMPLETE,
         (0, true) => 0,
     }))
 }

@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::status::{FOUND, INCOMPLETE};
 use crate::audit::{self, Request, Sought, Values};
 use crate::error::AuditError;
 use crate::report::answer::Answer;
@@ -59,8 +60,8 @@ pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<Exi
     )?;
     let accused = answer.body.details.iter().any(|finding| finding.counts.surplus_records > 0);
     Ok(ExitCode::from(match (accused, reading) {
-        (true, _) => 1,
-        (false, Reading::Partial | Reading::Interrupted) => 3,
+        (true, _) => FOUND,
+        (false, Reading::Partial | Reading::Interrupted) => INCOMPLETE,
         (false, Reading::Whole) => 0,
     }))
 }

@@ -23,13 +23,19 @@ pub enum Reading {
     Interrupted,
 }
 
+impl Reading {
+    /// Of a run that nobody stopped.
+    #[must_use]
+    pub const fn of_complete(complete: bool) -> Self {
+        if complete { Self::Whole } else { Self::Partial }
+    }
+}
+
 pub(super) fn show(page: &mut Page, report: &Report) {
     let reading = if report.verdict.interrupted {
         Reading::Interrupted
-    } else if report.verdict.complete {
-        Reading::Whole
     } else {
-        Reading::Partial
+        Reading::of_complete(report.verdict.complete)
     };
     write(page, &report.coverage, reading);
 }
