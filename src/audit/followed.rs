@@ -8,6 +8,7 @@
 use super::batches::{BatchReader, LargeBatches};
 use super::lanes::RecordLane;
 use super::pass::{PartitionOutcome, Subject};
+use super::sought::spelled;
 use super::{AuditOptions, Topics};
 use crate::candidates::DigestKey;
 use crate::facts::{
@@ -17,8 +18,6 @@ use crate::format::{Batch, SegmentItem, TimestampType};
 use crate::keys::Content;
 use crate::plan::{Sample, VersionField};
 use crate::units::{FilePosition, Offset, ProducerId};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 
@@ -200,13 +199,10 @@ impl Following<'_, '_> {
 
 /// A key as reports show it.
 fn shown(key: &[u8]) -> String {
-    let text = match std::str::from_utf8(key) {
-        Ok(text) => text.to_owned(),
-        Err(_) => format!("base64:{}", BASE64_STANDARD.encode(key)),
-    };
+    let text = spelled(key);
     match text.char_indices().nth(SHOWN) {
         Some((cut, _)) => format!("{}…", text.get(..cut).unwrap_or_default()),
-        None => text,
+        None => text.into_owned(),
     }
 }
 

@@ -89,10 +89,7 @@ impl Sought {
             match part.extract(record) {
                 Part::Bytes { bytes, .. } => {
                     found = true;
-                    shown.push(match std::str::from_utf8(&bytes) {
-                        Ok(text) => text.to_owned(),
-                        Err(_) => format!("base64:{}", BASE64_STANDARD.encode(&bytes)),
-                    });
+                    shown.push(spelled(&bytes).into_owned());
                 }
                 Part::Absent => shown.push("(absent)".to_owned()),
                 Part::Undecodable(why) => return (Keyed::Undecoded(why), false),

@@ -14,14 +14,14 @@ use crate::units::{LeaderEpoch, Offset};
 use std::collections::VecDeque;
 
 /// Batches that may have overtaken a block: four more requests in flight, and a few attempts.
-const OVERTAKING: usize = 16;
+pub(super) const OVERTAKING: usize = 16;
 /// How much older than the newest batch before it a block is at least: a client waits that long
 /// before it sends again (`retry.backoff.ms`).
-const LEAST_STEP_MS: i64 = 100;
+pub(super) const LEAST_STEP_MS: i64 = 100;
 /// And at most: a client gives up after `delivery.timeout.ms`, two minutes unless it was set.
-const MOST_STEP_MS: i64 = 600_000;
+pub(super) const MOST_STEP_MS: i64 = 600_000;
 /// Blocks that are kept one by one.
-const MAX_BLOCKS: usize = 1_000;
+pub(super) const MAX_BLOCKS: usize = 1_000;
 /// Holes as wide as that of a block must be rare: at most one gap in so many.
 const RARE: u64 = 10;
 

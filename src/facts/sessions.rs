@@ -136,6 +136,12 @@ impl Sessions {
         self.index.get(&(id, epoch)).copied()
     }
 
+    /// The same as relations count sessions.
+    #[must_use]
+    pub fn number(&self, id: ProducerId, epoch: Option<ProducerEpoch>) -> Option<u32> {
+        self.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok())
+    }
+
     /// The session behind an index.
     #[must_use]
     pub fn get(&self, index: SessionIndex) -> Option<&Session> {

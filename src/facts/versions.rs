@@ -7,21 +7,14 @@
 //! like that failed and was sent again (`retries` with more than one request in flight and no
 //! idempotence). Everything else that steps back speaks against the field.
 
+use super::order::{LEAST_STEP_MS, MAX_BLOCKS, MOST_STEP_MS, OVERTAKING};
 use crate::units::{LeaderEpoch, Offset};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// Batches that may have overtaken a block: four more requests in flight, and a few attempts.
-const OVERTAKING: u64 = 16;
-/// A client waits that long before it sends again (`retry.backoff.ms`).
-const LEAST_STEP_MS: i64 = 100;
-/// A client gives up after `delivery.timeout.ms`, two minutes unless it was set.
-const MOST_STEP_MS: i64 = 600_000;
 /// Keys that are followed in a partition: the first ones.
 const MAX_KEYS: usize = 16_384;
 /// Versions of a key that are remembered.
 const REMEMBERED: usize = 16;
-/// Blocks that are kept one by one.
-const MAX_BLOCKS: usize = 1_000;
 
 /// What the versions of one partition say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +68,7 @@ pub struct OlderBlock {
     pub new_leader: bool,
     /// Its first record that is older than one before it.
     pub example: OlderRecord,
-    ordinal: u64,
+    ordinal: usize,
 }
 
 /// A record behind a newer version of its key.
@@ -133,7 +126,7 @@ struct Seen {
     version: i64,
     offset: Offset,
     time: i64,
-    ordinal: u64,
+    ordinal: usize,
     protection: BatchProtection,
     leader_epoch: Option<LeaderEpoch>,
 }
@@ -158,7 +151,7 @@ struct Doing {
 pub struct VersionFold {
     out: Versions,
     keys: HashMap<u128, History>,
-    ordinal: u64,
+    ordinal: usize,
     batch: Option<(VersionedBatch, Doing)>,
 }
 

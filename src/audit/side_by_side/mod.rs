@@ -20,7 +20,7 @@ use super::batches::LargeBatches;
 use super::copies::SecondLook;
 use super::internal_topics::InternalTopics;
 use super::pass::{self, Subject};
-use super::{AuditOptions, Chosen, compared, subject};
+use super::{AuditOptions, Chosen, compared, in_pool, subject};
 use crate::candidates::spill::TempSpace;
 use crate::candidates::{DigestKey, RowStore};
 use crate::compare;
@@ -62,15 +62,10 @@ pub fn side_by_side(
     names: &PairNames,
     listed: usize,
 ) -> Result<SideBySide, AuditError> {
-    let threads = options.threads.clamp(1, options.memory.most_threads());
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| AuditError::Usage(format!("cannot start {threads} threads: {error}")))?;
-    pool.install(|| in_pool(options, sides, names, listed, threads))
+    in_pool(options, |threads| compare_all(options, sides, names, listed, threads))
 }
 
-fn in_pool(
+fn compare_all(
     options: &AuditOptions,
     sides: &[PathBuf],
     names: &PairNames,
@@ -133,7 +128,7 @@ fn in_pool(
         mode: options.mode,
         large: &large,
         digest_key,
-        session: &|id, epoch| sessions.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok()),
+        session: &|id, epoch| sessions.number(id, epoch),
     };
     let teller = tell::Teller { inventory: &inventory, subjects: &subjects, outcomes: &outcomes, listed };
     let mut answer = Compared { unpaired, ..Compared::default() };
