@@ -5,10 +5,13 @@
 //! answer does not depend on the threads. What is kept of a topic stays within its share of the
 //! memory ([`Observer`]).
 
+use super::assemble::coverage_of;
 use super::batches::BatchReader;
 use super::lanes::unreadable_records;
+use super::options::AuditOptions;
 use super::pass::Subject;
-use super::{AuditOptions, Prepared, Stage, prepare};
+use super::prepare::{Prepared, partition_count, prepare};
+use super::watch::Stage;
 use crate::error::AuditError;
 use crate::format::SegmentItem;
 use crate::input::Inventory;
@@ -67,7 +70,7 @@ pub fn advise(options: &AuditOptions) -> Result<Advice, AuditError> {
             if plan.internal {
                 continue;
             }
-            let partition_count = super::partition_count(options, &prepared.internal, &topic.name);
+            let partition_count = partition_count(options, &prepared.internal, &topic.name);
             advice.keys.topics.push(report(plan, look, partition_count));
             advice.plan.insert(
                 &topic.name,
@@ -218,18 +221,7 @@ fn candidate_report(candidate: &Candidate, suggested: bool) -> CandidateReport {
 }
 
 fn coverage(inventory: &Inventory, looks: &[Look]) -> Coverage {
-    let mut coverage = Coverage {
-        partitions: u64::try_from(inventory.partitions.len()).unwrap_or(u64::MAX),
-        ..Coverage::default()
-    };
-    for dir in &inventory.partitions {
-        coverage.segments += u64::try_from(dir.segments.len()).unwrap_or(0);
-        coverage.bytes += dir.bytes;
-    }
-    coverage.damage =
-        inventory.damage.iter().map(|found| DamageReport::new(found.file.clone(), &found.damage)).collect();
-    coverage.notes =
-        inventory.notes.iter().map(|note| Note::about(note.file.clone(), note.detail.clone())).collect();
+    let mut coverage = coverage_of(inventory);
     for look in looks {
         coverage.batches += look.batches;
         coverage.records += look.records;

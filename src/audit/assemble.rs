@@ -2,8 +2,9 @@
 
 use super::groups::KeyCounts;
 use super::internal_topics::InternalTopics;
+use super::options::{AuditOptions, Records};
 use super::pass::PartitionOutcome;
-use super::{AuditOptions, Records, Topics};
+use super::topics::Topics;
 use crate::facts::{PartitionContext, PartitionFacts, Position, PositionKey, Sessions};
 use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
@@ -238,15 +239,26 @@ pub(super) fn coverage_alone(parts: &Parts<'_>) -> (Coverage, bool) {
     (coverage(parts), coverage_is_complete(parts))
 }
 
+/// What is there, and what was wrong with it before any log was read.
+pub(super) fn coverage_of(inventory: &Inventory) -> Coverage {
+    let about = |note: &crate::input::Note| Note {
+        file: Some(note.file.clone()).filter(|file| !file.is_empty()),
+        detail: note.detail.clone(),
+    };
+    Coverage {
+        partitions: count(inventory.partitions.len()),
+        segments: inventory.partitions.iter().map(|dir| count(dir.segments.len())).sum(),
+        bytes: inventory.partitions.iter().map(|dir| dir.bytes).sum(),
+        damage: inventory.damage.iter().map(|d| DamageReport::new(d.file.clone(), &d.damage)).collect(),
+        notes: inventory.notes.iter().map(about).collect(),
+        ..Coverage::default()
+    }
+}
+
 fn coverage(parts: &Parts<'_>) -> Coverage {
-    let mut coverage =
-        Coverage { partitions: count(parts.inventory.partitions.len()), ..Coverage::default() };
-    let mut damage: Vec<DamageReport> =
-        parts.inventory.damage.iter().map(|d| DamageReport::new(d.file.clone(), &d.damage)).collect();
+    let mut coverage = coverage_of(parts.inventory);
     let mut undecoded = BTreeMap::new();
     for (_, dir, outcome) in parts.dirs() {
-        coverage.segments += count(dir.segments.len());
-        coverage.bytes += dir.bytes;
         coverage.bytes_read += outcome.bytes_read;
         coverage.batches += outcome.facts.batches;
         coverage.records += outcome.facts.records;
@@ -261,25 +273,15 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         }
         for (segment, found) in &outcome.damage {
             let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
-            damage.push(DamageReport::new(dir.display_of(file), found));
+            coverage.damage.push(DamageReport::new(dir.display_of(file), found));
         }
     }
     coverage.undecoded = undecoded
         .into_iter()
         .map(|(why, records)| UndecodedReport { reason: why.name().to_owned(), records })
         .collect();
-    coverage.damage_omitted = count(damage.len().saturating_sub(parts.listed()));
-    damage.truncate(parts.listed());
-    coverage.damage = damage;
-    coverage.notes = parts
-        .inventory
-        .notes
-        .iter()
-        .map(|note| Note {
-            file: Some(note.file.clone()).filter(|file| !file.is_empty()),
-            detail: note.detail.clone(),
-        })
-        .collect();
+    coverage.damage_omitted = count(coverage.damage.len().saturating_sub(parts.listed()));
+    coverage.damage.truncate(parts.listed());
     coverage.notes.extend(parts.notes.iter().cloned());
     let told = |note: crate::input::Note| Note::about(note.file, note.detail);
     coverage.notes.extend(crate::input::changes(parts.inventory).into_iter().map(told));

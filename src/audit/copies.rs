@@ -6,13 +6,14 @@ use super::pass::{ChunkStart, PartitionOutcome, Subject};
 use crate::candidates::spill::Sorted;
 use crate::candidates::{DigestKey, Fingerprint, RECORD_SET};
 use crate::error::AuditError;
+use crate::facts::Sessions;
 use crate::finding::{BusinessKey, KeyPart as ReportedPart, Outcome, Visibility};
 use crate::format::{Batch, Record, SegmentItem, TimestampType};
 use crate::input::ReadMode;
 use crate::keys::{self, Content, Identity, KeyPart, KeySpec, Mask, Part};
 use crate::plan::{RepeatsOf, TopicPlan};
 use crate::relations::{BatchPlace, Candidate, StoredCopy, TimeSource};
-use crate::units::{Offset, ProducerEpoch, ProducerId, Timestamp};
+use crate::units::{Offset, Timestamp};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 /// What the second look needs beside the wanted places.
@@ -24,8 +25,7 @@ pub(super) struct SecondLook<'a> {
     pub(super) mode: ReadMode,
     pub(super) large: &'a LargeBatches,
     pub(super) digest_key: DigestKey,
-    /// The index of the session of a producer id and epoch.
-    pub(super) session: &'a (dyn Fn(ProducerId, Option<ProducerEpoch>) -> Option<u32> + Sync),
+    pub(super) sessions: &'a Sessions,
 }
 
 /// A stretch of a segment in which wanted records are.
@@ -224,7 +224,7 @@ fn candidate(
         producer_id: header.producer_id,
         producer_epoch: epoch,
         sequence: record.sequence.filter(|_| protected),
-        session: if protected { (look.session)(header.producer_id, epoch) } else { None },
+        session: if protected { look.sessions.number(header.producer_id, epoch) } else { None },
         partition_leader_epoch: header.partition_leader_epoch,
         visibility,
         written_after: None,

@@ -7,9 +7,10 @@
 
 use super::batches::{BatchReader, LargeBatches};
 use super::lanes::RecordLane;
+use super::options::AuditOptions;
 use super::pass::{PartitionOutcome, Subject};
 use super::sought::spelled;
-use super::{AuditOptions, Topics};
+use super::topics::Topics;
 use crate::candidates::DigestKey;
 use crate::facts::{
     BatchProtection, PartitionFacts, TurnFold, VersionFold, VersionedBatch, VersionedRecord, WrittenRecord,

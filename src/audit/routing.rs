@@ -1,7 +1,7 @@
 //! Holds the keyed records of a topic against its partitioner, beside the digests.
 
-use super::Topics;
 use super::pass::PartitionOutcome;
+use super::topics::{Topic, Topics};
 use crate::format::Record;
 use crate::input::{Inventory, NameSource, PartitionDir};
 use crate::judgement::misrouted::RoutedTopic;
@@ -66,7 +66,7 @@ pub(super) fn recognise(
     samples: &[Sample],
     given: &dyn Fn(&str) -> Option<u32>,
 ) -> Vec<Option<Routing>> {
-    let of_topic = |(topic, sample): (&super::Topic, &Sample)| {
+    let of_topic = |(topic, sample): (&Topic, &Sample)| {
         let mut numbers: BTreeMap<usize, u32> = BTreeMap::new();
         for &at in topic.partitions.iter().filter(|&&at| leaders.get(at) == Some(&at)) {
             let dir = inventory.partitions.get(at)?;

@@ -2,7 +2,8 @@
 //! over its partitions, always the same ones for the same files.
 
 use super::batches::{BatchReader, LargeBatches};
-use super::{AuditOptions, Records, Topic, Topics};
+use super::options::{AuditOptions, Records};
+use super::topics::{Topic, Topics};
 use crate::format::segment::TailExpectation;
 use crate::format::{SegmentItem, SegmentScanner};
 use crate::input::{self, Inventory, SegmentFile};

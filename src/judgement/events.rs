@@ -10,7 +10,6 @@ use super::Partition;
 use super::draft::{count, offsets};
 use crate::facts::{HoleKind, PartitionContext, PartitionFacts, Rewind, SequenceStep, Sessions, StepKind};
 use crate::finding::{Event, EventKind, Finding, Outcome, ProtectionMode, in_turn};
-
 use crate::units::{Offset, ProducerEpoch, Sequence};
 
 /// All events of these partitions; `sessions` were built from them, in this order. `beside` are

@@ -19,8 +19,11 @@ pub use pairs::{PairNames, TopicPair};
 use super::batches::LargeBatches;
 use super::copies::SecondLook;
 use super::internal_topics::InternalTopics;
+use super::logs::newest_time;
 use super::pass::{self, Subject};
-use super::{AuditOptions, Chosen, compared, in_pool, subject};
+use super::prepare::{Chosen, subject};
+use super::topics::Topics;
+use super::{AuditOptions, compared, in_pool};
 use crate::candidates::spill::TempSpace;
 use crate::candidates::{DigestKey, RowStore};
 use crate::compare;
@@ -128,7 +131,7 @@ fn compare_all(
         mode: options.mode,
         large: &large,
         digest_key,
-        session: &|id, epoch| sessions.number(id, epoch),
+        sessions: &sessions,
     };
     let teller = tell::Teller { inventory: &inventory, subjects: &subjects, outcomes: &outcomes, listed };
     let mut answer = Compared { unpaired, ..Compared::default() };
@@ -155,14 +158,14 @@ fn compare_all(
     let events = tell::events(&inventory, &judged, &of_pairs, &answer.findings);
     let most = if listed == usize::MAX { usize::MAX } else { EVENTS };
     (answer.events, answer.events_omitted) = judgement::weightiest(events, most);
-    let as_of = options.as_of.or_else(|| super::newest_time(&outcomes));
+    let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let contexts: Vec<_> = subjects.iter().map(|subject| &subject.context).collect();
     let parts = super::assemble::Parts {
         options,
         inventory: &inventory,
         leaders: &every,
         led: &every,
-        topics: &super::Topics::of(&inventory),
+        topics: &Topics::of(&inventory),
         plans: &[],
         outcomes: &outcomes,
         contexts: &contexts,
@@ -193,7 +196,7 @@ fn relations(
     sessions: &Sessions,
     internal: &InternalTopics,
 ) -> Relations {
-    let topics = super::Topics::of(inventory);
+    let topics = Topics::of(inventory);
     let plans: Vec<TopicPlan> = topics
         .all
         .iter()

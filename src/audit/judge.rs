@@ -1,0 +1,154 @@
+//! From relations and facts to findings: each part of the judgement is asked in turn, and what is to be shown is
+//! read again and held against what was said of it.
+
+use super::groups::Wants;
+use super::internal_topics::InternalTopics;
+use super::logs::Logs;
+use super::options::Records;
+use super::pass::PartitionOutcome;
+use super::prepare::partition_count;
+use super::trace::Values;
+use super::verify::Verifier;
+use super::{assemble, compared, routing, snapshots};
+use crate::finding::Finding;
+use crate::input::{Inventory, PartitionDir};
+use crate::judgement::collisions::{BatchPlaces, Copies};
+use crate::judgement::reuse::Reused;
+use crate::judgement::{self, duplicates};
+use crate::plan::Proof;
+use crate::relations::{KeyGroup, RelatedCopy, Relations, StoredCopy};
+use crate::report::model::Note;
+use crate::units::ProducerId;
+use std::collections::BTreeMap;
+
+/// What was found.
+pub(super) struct Judged {
+    pub(super) findings: Vec<Finding>,
+    /// What became known while what is shown was read again.
+    pub(super) notes: Vec<Note>,
+    /// By topic: the surplus copies of all findings, whichever of them are chosen.
+    pub(super) accused: BTreeMap<String, u64>,
+    /// Surplus copies that are there and were not chosen.
+    pub(super) untold: u64,
+}
+
+/// Judges what is related. Groups whose bytes turn out unequal leave `relations`.
+pub(super) fn judge(
+    logs: &Logs<'_>,
+    relations: &mut Relations,
+    wants: Wants,
+    verifier: &mut Verifier<'_>,
+) -> Judged {
+    let (options, prepared) = (logs.options, logs.prepared);
+    let (inventory, leaders) = (&prepared.inventory, prepared.leaders.as_slice());
+    let unequal = match options.rules.proof {
+        Proof::OfShown => Vec::new(),
+        Proof::OfAll => verifier.check_all(&mut relations.groups),
+    };
+
+    let mut findings: Vec<Finding> = duplicates::findings(relations, options.examples);
+    let duplicates = findings.len();
+    let places = copied_batches(relations, &judgement::collisions::stepping_back(&logs.judged));
+    let copies = match options.records {
+        Records::Read => Copies::Are(&places),
+        Records::HeadersOnly => Copies::Unknown,
+    };
+    let as_of = logs.as_of();
+    findings.extend(judgement::single_facts(&logs.judged, &logs.sessions, copies, as_of, options.examples));
+    let counts = |topic: &str| partition_count(options, &prepared.internal, topic);
+    let routed =
+        routing::topics(inventory, leaders, &prepared.topics, &prepared.routings, logs.outcomes, &counts);
+    findings.extend(judgement::misrouted::judge(&routed, options.examples));
+    findings.extend(judgement::rewinds::judge(relations, options.examples));
+    findings.extend(judgement::reuse::judge(&reused_offsets(inventory, logs.outcomes)));
+    if wants == Wants::Repeats {
+        // Reads every replica once more, and says nothing of one key.
+        let compared = compared::replicas(
+            inventory,
+            leaders,
+            logs.subjects,
+            logs.outcomes,
+            options.mode,
+            options.limits,
+        );
+        findings.extend(judgement::replicas::judge(&compared));
+    }
+
+    // Copies are told apart from updates by all that are accused, whichever of them are chosen.
+    let accused = assemble::accused(&findings);
+    let mut untold = 0;
+    if !options.surplus.is_all() {
+        let chosen = duplicates::chosen(relations, options.examples, &options.surplus);
+        untold = surplus(&findings[..duplicates]).saturating_sub(surplus(&chosen));
+        findings.splice(..duplicates, chosen);
+    }
+    name_transactions(&mut findings, &prepared.internal);
+    let mut notes = verifier.check(&mut findings);
+    if options.values == Values::Shown {
+        verifier.put_values(&mut findings);
+    }
+    notes.extend(unequal);
+    notes.extend(snapshots::gone(inventory, &logs.contexts));
+    judgement::identify(&mut findings, &prepared.topics.ids());
+    judgement::link(&mut findings);
+    Judged { findings, notes, accused, untold }
+}
+
+/// The surplus copies that findings tell of.
+fn surplus(findings: &[Finding]) -> u64 {
+    findings.iter().map(|finding| finding.counts.surplus_records).sum()
+}
+
+/// Which of the batches that step back hold copies of what their producer wrote under the same
+/// epoch.
+fn copied_batches(relations: &Relations, stepping_back: &BatchPlaces) -> BatchPlaces {
+    let mut copied = BatchPlaces::new();
+    if stepping_back.is_empty() {
+        return copied;
+    }
+    let writer = |copy: &StoredCopy| (copy.partition, copy.producer_id, copy.producer_epoch);
+    let of_one_writer = |group: &KeyGroup, copy: &RelatedCopy| {
+        let earlier = group.copies.iter().take_while(|earlier| earlier.copy.offset != copy.copy.offset);
+        copy.repeats.is_some()
+            && earlier.into_iter().any(|earlier| writer(&earlier.copy) == writer(&copy.copy))
+    };
+    for copy in relations
+        .groups
+        .iter()
+        .flat_map(|group| group.copies.iter().filter(|copy| of_one_writer(group, copy)))
+    {
+        let note = usize::try_from(copy.copy.partition).ok().and_then(|at| relations.partitions.get(at));
+        let topic = note.and_then(|note| relations.topics.get(usize::try_from(note.topic).ok()?));
+        if let (Some(note), Some(topic)) = (note, topic) {
+            let place = (topic.name.clone(), note.partition, copy.copy.batch.base_offset.0);
+            if stepping_back.contains(&place) {
+                copied.insert(place);
+            }
+        }
+    }
+    copied
+}
+
+fn reused_offsets<'a>(inventory: &'a Inventory, outcomes: &'a [PartitionOutcome]) -> Vec<Reused<'a>> {
+    let of_partition = |(dir, outcome): (&'a PartitionDir, &'a PartitionOutcome)| {
+        outcome.reused.iter().map(move |(segment, damage)| {
+            let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
+            Reused {
+                topic: &dir.topic,
+                partition: dir.partition,
+                file: dir.display_of(file),
+                position: damage.position,
+                detail: &damage.detail,
+            }
+        })
+    };
+    inventory.partitions.iter().zip(outcomes).flat_map(of_partition).collect()
+}
+
+/// Adds the transactional ids that `__transaction_state` tells.
+fn name_transactions(findings: &mut [Finding], internal: &InternalTopics) {
+    for transaction in findings.iter_mut().flat_map(|finding| &mut finding.transactions) {
+        let id = internal.transactional_id(ProducerId(transaction.producer_id));
+        transaction.transactional_id = id.map(str::to_owned);
+    }
+}

@@ -1,0 +1,114 @@
+//! The logs after the pass over them: what every stage behind it looks at.
+
+use super::copies::SecondLook;
+use super::groups::{PartitionView, Wanted};
+use super::memory::Shares;
+use super::options::AuditOptions;
+use super::pass::{PartitionOutcome, Subject};
+use super::prepare::Prepared;
+use crate::candidates::DigestKey;
+use crate::candidates::spill::{Sorter, TempSpace};
+use crate::facts::{PartitionContext, PartitionFacts, Sessions};
+use crate::keys::Identity;
+use crate::plan::TopicPlan;
+
+/// The room for what does not fit into memory.
+pub(super) struct Room {
+    pub(super) space: TempSpace,
+    pub(super) shares: Shares,
+}
+
+impl Room {
+    pub(super) fn of(options: &AuditOptions) -> Self {
+        let space = TempSpace::new(options.memory.temp_dir.clone());
+        Self { space, shares: options.memory.shares(options.limits) }
+    }
+
+    /// A sorter of places that are to be read again.
+    pub(super) fn wanted(&self) -> Sorter<Wanted> {
+        Sorter::new(self.shares.wanted, self.space.clone())
+    }
+}
+
+/// The logs of a run, each read once.
+pub(super) struct Logs<'a> {
+    pub(super) options: &'a AuditOptions,
+    pub(super) prepared: &'a Prepared,
+    pub(super) subjects: &'a [Subject<'a>],
+    pub(super) outcomes: &'a [PartitionOutcome],
+    pub(super) contexts: Vec<&'a PartitionContext>,
+    /// The directories that lead, in the order in which sessions name them.
+    pub(super) led: Vec<usize>,
+    /// The same with their facts.
+    pub(super) judged: Vec<(&'a PartitionContext, &'a PartitionFacts)>,
+    pub(super) sessions: Sessions,
+    pub(super) digest_key: DigestKey,
+    pub(super) room: &'a Room,
+}
+
+impl<'a> Logs<'a> {
+    /// `outcomes` are those of `subjects`, with digests under `digest_key`.
+    pub(super) fn new(
+        options: &'a AuditOptions,
+        prepared: &'a Prepared,
+        subjects: &'a [Subject<'a>],
+        outcomes: &'a [PartitionOutcome],
+        digest_key: DigestKey,
+        room: &'a Room,
+    ) -> Self {
+        let contexts: Vec<_> = subjects.iter().map(|subject| &subject.context).collect();
+        let leads = |&at: &usize| prepared.leaders.get(at) == Some(&at);
+        let led: Vec<usize> = (0..prepared.leaders.len()).filter(leads).collect();
+        let facts = |&at: &usize| Some((*contexts.get(at)?, &outcomes.get(at)?.facts));
+        let judged: Vec<_> = led.iter().filter_map(facts).collect();
+        let sessions = Sessions::build(&judged);
+        Self { options, prepared, subjects, outcomes, contexts, led, judged, sessions, digest_key, room }
+    }
+
+    /// What identifies the events of a directory's topic.
+    fn plan(&self, at: usize) -> &'a TopicPlan {
+        &self.prepared.plans[self.prepared.topics.of_partition(at)]
+    }
+
+    /// The plan of each directory.
+    pub(super) fn plans(&self) -> Vec<&'a TopicPlan> {
+        (0..self.subjects.len()).map(|at| self.plan(at)).collect()
+    }
+
+    /// What grouping looks at.
+    pub(super) fn views(&self) -> Vec<PartitionView<'a>> {
+        let view = |(at, outcome): (usize, &'a PartitionOutcome)| {
+            let plan = self.plan(at);
+            PartitionView {
+                topic: self.prepared.topics.of_partition(at),
+                judged: !plan.holds_state,
+                by_content: plan.identity == Identity::Content,
+                facts: &outcome.facts,
+            }
+        };
+        self.outcomes.iter().enumerate().map(view).collect()
+    }
+
+    /// What it takes to read single records again.
+    pub(super) fn second_look(&self) -> SecondLook<'_> {
+        SecondLook {
+            subjects: self.subjects,
+            outcomes: self.outcomes,
+            plans: self.plans(),
+            mode: self.options.mode,
+            large: &self.prepared.large,
+            digest_key: self.digest_key,
+            sessions: &self.sessions,
+        }
+    }
+
+    /// The time that stands for now.
+    pub(super) fn as_of(&self) -> Option<i64> {
+        self.options.as_of.or_else(|| newest_time(self.outcomes))
+    }
+}
+
+/// The newest time of any record.
+pub(super) fn newest_time(outcomes: &[PartitionOutcome]) -> Option<i64> {
+    outcomes.iter().filter_map(|outcome| outcome.facts.last_timestamp).max()
+}

@@ -1,0 +1,153 @@
+//! What is known before the records are read: the files, what they say of the cluster, and on a sample
+//! of each topic what identifies its events and how its keys are spread.
+
+use super::batches::LargeBatches;
+use super::internal_topics::InternalTopics;
+use super::lanes::RecordLane;
+use super::options::{AuditOptions, Records};
+use super::pass::{Subject, SubjectSegment};
+use super::routing::{self, Route};
+use super::sought::Sought;
+use super::topics::Topics;
+use super::{abort_indexes, replicas, samples, snapshots};
+use crate::error::AuditError;
+use crate::facts::PartitionContext;
+use crate::format::segment::TailExpectation;
+use crate::input::{self, DiscoverOptions, Inventory, PartitionDir, Selection};
+use crate::plan::routing::Routing;
+use crate::plan::{self, KeyChoice, Sample, TopicPlan};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+
+/// What is known before the records are read.
+pub(super) struct Prepared {
+    pub(super) inventory: Inventory,
+    pub(super) leaders: Vec<usize>,
+    pub(super) internal: InternalTopics,
+    pub(super) topics: Topics,
+    pub(super) routings: Vec<Option<Routing>>,
+    pub(super) samples: Vec<Sample>,
+    pub(super) plans: Vec<TopicPlan>,
+    pub(super) large: LargeBatches,
+}
+
+/// Finds the files and decides, on a sample, what identifies the events of each topic.
+pub(super) fn prepare(options: &AuditOptions) -> Result<Prepared, AuditError> {
+    let mut inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
+    let side_files_alone =
+        |dir: &PartitionDir| dir.segments.is_empty() && matches!(dir.selection, Selection::Files { .. });
+    if !inventory.partitions.is_empty() && inventory.partitions.iter().all(side_files_alone) {
+        let reason =
+            "only files beside a log were named: name its .log files or their directory, or use `dump`";
+        return Err(AuditError::Usage(reason.to_owned()));
+    }
+    let mut leaders = replicas::leaders(&inventory, options.mode);
+    let large = LargeBatches::new(options.limits);
+    let internal = InternalTopics::read(&inventory, &leaders, options.mode, options.limits, options.commits);
+    if !options.partitions.is_all() {
+        // What is not chosen was of use for what it says of the rest.
+        inventory.choose(&options.partitions).map_err(AuditError::Usage)?;
+        leaders = replicas::leaders(&inventory, options.mode);
+    }
+    let topics = Topics::of(&inventory);
+    let samples = samples::take(&inventory, &leaders, &topics, options, &large);
+    let counts = |topic: &str| partition_count(options, &internal, topic);
+    let routings = routing::recognise(&inventory, &leaders, &topics, &samples, &counts);
+    let plans: Vec<TopicPlan> = samples
+        .par_iter()
+        .zip(&topics.all)
+        .map(|(sample, topic)| plan::decide(&topic.name, &options.key, &options.rules, sample))
+        .collect();
+    Ok(Prepared { inventory, leaders, internal, topics, routings, samples, plans, large })
+}
+
+impl Prepared {
+    /// The partition directories with what is to be done with each.
+    pub(super) fn subjects<'s>(
+        &'s self,
+        options: &AuditOptions,
+        sought: Option<&'s Sought>,
+    ) -> Vec<Subject<'s>> {
+        let of_dir = |(at, dir): (usize, &PartitionDir)| {
+            let topic = self.topics.of_partition(at);
+            let chosen = Chosen { plan: &self.plans[topic], routing: self.routings[topic], sought };
+            subject(&self.inventory, at, dir, self.leaders[at] == at, chosen, &self.internal, options)
+        };
+        self.inventory.partitions.iter().enumerate().map(of_dir).collect()
+    }
+}
+
+/// The partition count of a topic: what the user tells, or a plan, or the cluster's metadata.
+pub(super) fn partition_count(options: &AuditOptions, internal: &InternalTopics, topic: &str) -> Option<u32> {
+    let planned = match &options.key {
+        KeyChoice::Planned(plan, _) => plan.topic(topic).and_then(|planned| planned.partition_count),
+        KeyChoice::Auto | KeyChoice::User(_) => None,
+    };
+    options.partition_counts.get(topic).copied().or(planned).or_else(|| internal.partition_count(topic))
+}
+
+/// What the sample of a topic decided about its records.
+#[derive(Clone, Copy)]
+pub(super) struct Chosen<'p> {
+    pub(super) plan: &'p TopicPlan,
+    pub(super) routing: Option<Routing>,
+    pub(super) sought: Option<&'p Sought>,
+}
+
+/// A partition directory with what is to be done with it.
+pub(super) fn subject<'p>(
+    inventory: &Inventory,
+    at: usize,
+    dir: &PartitionDir,
+    leads: bool,
+    chosen: Chosen<'p>,
+    internal: &InternalTopics,
+    options: &AuditOptions,
+) -> Subject<'p> {
+    let log_dir = inventory.log_dir(dir);
+    let mut segments: Vec<SubjectSegment> = dir
+        .segments
+        .iter()
+        .map(|segment| SubjectSegment {
+            path: segment.path.clone(),
+            base: segment.base,
+            next_base: None,
+            len: segment.len,
+            identity: segment.identity,
+            tail: log_dir
+                .map_or(TailExpectation::MayBeTorn, |log_dir| dir.tail_expectation(segment, log_dir)),
+        })
+        .collect();
+    let bases: Vec<_> = dir.segments.iter().map(|segment| segment.base).collect();
+    for (at, segment) in segments.iter_mut().enumerate() {
+        segment.next_base = bases.get(at + 1).copied();
+    }
+    let snapshots = snapshots::read(dir);
+    let indexes_without_segment = abort_indexes::without_segment(dir);
+    let context = PartitionContext {
+        topic: dir.topic.clone(),
+        partition: dir.partition,
+        internal: dir.internal,
+        log_start_offset: dir.log_start_offset,
+        log_start_source: dir.log_start_source,
+        high_watermark: dir.high_watermark,
+        cleaned_up_to: dir.first_dirty_offset,
+        leader_epochs: dir.leader_epochs.iter().map(|line| (line.epoch, line.start_offset)).collect(),
+        snapshots,
+        clean_shutdown: log_dir.and_then(|log_dir| log_dir.clean_shutdown),
+        abort_indexes: abort_indexes::read(dir),
+        segment_bases: bases,
+        compacted: internal.is_compacted(&dir.topic),
+        expiration_ms: options.expiration_ms.or_else(|| internal.expiration_ms(dir.broker_id)),
+        indexes_without_segment,
+    };
+    let digests = leads && options.records == Records::Read;
+    let lane = match (digests, u32::try_from(at)) {
+        (true, Ok(partition)) => {
+            let Chosen { plan, routing, sought } = chosen;
+            let route = routing.and_then(|routing| Route::new(routing, dir));
+            RecordLane::Digest { plan, log_start: dir.log_start_offset, partition, route, sought }
+        }
+        _ => RecordLane::Skip,
+    };
+    Subject { context, lane, segments }
+}

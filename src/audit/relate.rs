@@ -1,0 +1,94 @@
+//! From the rows of all records to relations: grouping by digest, the second look at what may be equal, and
+//! what stands in the wrong place or in copied files.
+
+use super::groups::{self, KeyCounts, Wants};
+use super::logs::Logs;
+use super::reconcile::Reconciler;
+use super::{assemble, copies, restored, strays, trace};
+use crate::candidates::RowStore;
+use crate::candidates::spill::Sorter;
+use crate::error::AuditError;
+use crate::plan::Reach;
+use crate::relations::{self, Relations, StoredCopy};
+use crate::report::model::Note;
+
+/// What is related to what.
+pub(super) struct Related {
+    pub(super) relations: Relations,
+    /// Of each topic.
+    pub(super) key_counts: Vec<KeyCounts>,
+    /// What was found of the one key that was asked for.
+    pub(super) found: Vec<StoredCopy>,
+    /// Stretches of which nobody can tell whether they are copies.
+    pub(super) doubts: Vec<Note>,
+}
+
+/// Relates the records behind `rows`: those that repeat, or all where one key was asked for.
+///
+/// # Errors
+/// [`AuditError`] when what does not fit into memory cannot be written or read, or when the list of
+/// `reconciler` cannot.
+pub(super) fn relate(
+    logs: &Logs<'_>,
+    rows: RowStore,
+    wants: Wants,
+    mut reconciler: Option<&mut Reconciler<'_>>,
+) -> Result<Related, AuditError> {
+    let (options, prepared, room) = (logs.options, logs.prepared, logs.room);
+    let views = logs.views();
+    let mut wanted = room.wanted();
+    let topics = prepared.topics.all.len();
+    let key_counts = groups::group(rows, &views, topics, options.rules.reach, wants, &mut wanted, |row| {
+        reconciler.as_mut().map_or(Ok(()), |reconciler| reconciler.row(row, &views))
+    })?;
+
+    let look = logs.second_look();
+    let mut candidates = Sorter::new(room.shares.candidates, room.space.clone());
+    copies::fetch(&look, wanted.finish()?, |candidate| candidates.push(candidate))?;
+    let mut relations = assemble::relations_base(
+        &prepared.inventory,
+        &prepared.topics,
+        &prepared.plans,
+        &logs.contexts.iter().copied().zip(logs.outcomes).collect::<Vec<_>>(),
+        &logs.sessions,
+        &logs.led,
+        &prepared.internal,
+    );
+    let mut candidates = candidates.finish()?;
+    let joined = match options.rules.reach {
+        Reach::Topic => relations::Joined::Apart,
+        Reach::Topics => relations::Joined::Together,
+    };
+    let mut found = Vec::new();
+    let candidates = std::iter::from_fn(|| candidates.take_next().transpose()).inspect(|candidate| {
+        if let (Wants::All, Ok(candidate)) = (wants, candidate)
+            && found.len() < trace::HELD
+        {
+            found.push(candidate.copy.clone());
+        }
+    });
+    relations.groups = relations::group(&relations.partitions, &relations.sessions, joined, candidates)?;
+
+    let (mut wanted, mut strays) = (room.wanted(), Vec::new());
+    strays::wanted(logs.subjects, logs.outcomes, &logs.led, options.mode, &mut wanted)?;
+    copies::fetch(&look, wanted.finish()?, |candidate| {
+        strays.push(candidate);
+        Ok(())
+    })?;
+    let across = relations::group_across_topics(&relations.partitions, &relations.sessions, strays);
+    relations.groups.extend(across);
+
+    let (stretches, doubts) = restored::stretches(
+        &prepared.inventory,
+        logs.subjects,
+        logs.outcomes,
+        &logs.led,
+        options.mode,
+        options.limits,
+    );
+    restored::relate(&mut relations, stretches, &look, || room.wanted())?;
+    if wants == Wants::All {
+        trace::keep_found(&mut relations, &found);
+    }
+    Ok(Related { relations, key_counts, found, doubts })
+}
