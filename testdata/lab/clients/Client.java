@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.AdminClient;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -69,6 +70,12 @@ public class Client {
             case "delete-topic" -> {
                 try (AdminClient admin = AdminClient.create(settings(command))) {
                     admin.deleteTopics(List.of(name)).all().get(60, TimeUnit.SECONDS);
+                }
+            }
+            case "more-partitions" -> {
+                try (AdminClient admin = AdminClient.create(settings(command))) {
+                    var grown = Map.of(name, NewPartitions.increaseTo(command.get("count").asInt()));
+                    admin.createPartitions(grown).all().get(60, TimeUnit.SECONDS);
                 }
             }
             case "delete-records" -> {

@@ -114,6 +114,9 @@ class Broker:
     def hang(self):
         self.process.send_signal(signal.SIGSTOP)
 
+    def wake(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def create_topic(self, name, partitions):
         """For releases without an administrator in the client."""
         subprocess.run(jars.java(self.release, "kafka.admin.TopicCommand", "--create", "--zookeeper", f"127.0.0.1:{self.controller_port}",
