@@ -12,6 +12,7 @@ use crate::candidates::Fingerprint;
 use crate::candidates::spill::Sorter;
 use crate::compare::{self, Comparison};
 use crate::error::AuditError;
+use crate::finding::phrase::offsets;
 use crate::format::Limits;
 use crate::input::{Inventory, PartitionDir, ReadMode};
 use crate::relations::{self, Candidate, CopiedStretch, CopyMark, Relations};
@@ -93,9 +94,10 @@ fn mark(original: &PartitionDir, copy: &PartitionDir) -> Option<CopyMark> {
 
 fn doubt(stretch: &CopiedStretch, original: &str) -> String {
     format!(
-        "holds the same {} batches as {original} at offsets {} to {}: written to both by one application, or copied as \
+        "holds the same {} batches as {original} at {}: written to both by one application, or copied as \
          files, which equal batches cannot tell; not counted as copies",
-        stretch.batches, stretch.first_offset, stretch.last_offset
+        stretch.batches,
+        offsets(stretch.first_offset.0, stretch.last_offset.0)
     )
 }
 

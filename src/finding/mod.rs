@@ -8,6 +8,7 @@ mod code;
 mod copy;
 mod event;
 mod evidence;
+pub mod phrase;
 mod positions;
 mod word;
 

@@ -10,8 +10,9 @@
 //! the topic. So a daily job with a new id each time is not told, whatever the age of the log.
 
 use super::Partition;
-use super::draft::{about, at, count, duration, finding, kept, lines};
+use super::draft::{about, at, count, finding, kept, lines};
 use crate::facts::{DEFAULT_EXPIRATION_MS, Sessions};
+use crate::finding::phrase::duration;
 use crate::finding::{Code, Confidence, Finding, Window};
 use crate::units::ProducerId;
 use std::collections::BTreeMap;

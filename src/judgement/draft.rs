@@ -58,11 +58,6 @@ pub(super) fn at(time: Option<i64>) -> String {
     time.and_then(rfc3339).unwrap_or_else(|| "an unknown time".to_owned())
 }
 
-/// The offsets of a stretch.
-pub(super) fn offsets(first: i64, last: i64) -> String {
-    if first == last { format!("offset {first}") } else { format!("offsets {first} to {last}") }
-}
-
 /// A place that a finding is about, where no other list names it.
 pub(super) fn place(topic: &str, partition: i32, first: i64, last: i64, what: &str) -> DivergentRange {
     DivergentRange {
@@ -87,15 +82,4 @@ pub(super) fn capped(lines: impl IntoIterator<Item = String>, more: &str) -> Vec
         shown.push(format!("and {left} more {more}"));
     }
     shown
-}
-
-/// A length of time as people say it.
-pub(super) fn duration(millis: i64) -> String {
-    match millis {
-        ..1_000 => format!("{millis} ms"),
-        1_000..120_000 => format!("{} s", millis / 1_000),
-        120_000..7_200_000 => format!("{} minutes", millis / 60_000),
-        7_200_000..172_800_000 => format!("{} hours", millis / 3_600_000),
-        _ => format!("{} days", millis / 86_400_000),
-    }
 }

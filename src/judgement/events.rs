@@ -7,8 +7,9 @@
 //! one is listed behind it all the same.
 
 use super::Partition;
-use super::draft::{count, offsets};
+use super::draft::count;
 use crate::facts::{HoleKind, PartitionContext, PartitionFacts, Rewind, SequenceStep, Sessions, StepKind};
+use crate::finding::phrase::offsets;
 use crate::finding::{Event, EventKind, Finding, Outcome, ProtectionMode, in_turn};
 use crate::units::{Offset, ProducerEpoch, Sequence};
 

@@ -8,8 +8,9 @@
 //! its files may be of different moments.
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, offsets, place};
+use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, place};
 use crate::facts::{HoleKind, OffsetHole, PartitionContext, PartitionFacts};
+use crate::finding::phrase::offsets;
 use crate::finding::{Code, Confidence, Finding, Severity};
 use crate::units::Offset;
 
@@ -182,7 +183,7 @@ mod tests {
     fn a_hole_between_files_is_told_with_its_offsets() {
         let findings = judged(plain(), "D 5/0 0..4; at 20; roll; D 5/0 9..9");
         assert_eq!(findings.len(), 1);
-        assert!(findings[0].facts[0].contains("offsets 5 to 19"));
+        assert!(findings[0].facts[0].contains("offsets 5–19"));
         assert_eq!(findings[0].title, "orders: 15 offsets are missing in 1 place");
     }
 

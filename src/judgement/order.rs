@@ -7,8 +7,9 @@
 //! that rises with every key elsewhere needs few.
 
 use super::Partition;
-use super::draft::{about, at, by_topic, capped, count, dropped, duration, finding, kept, lines, offsets};
+use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
 use crate::facts::{MovedBlock, OlderBlock, Order, VersionKind, Versions};
+use crate::finding::phrase::{duration, offsets};
 use crate::finding::{Alternative, Code, Confidence, Finding, ProtectionMode, Stretch, Window};
 
 /// Batches below which the order of times proves nothing.

@@ -8,10 +8,11 @@
 //! the protected ones ended, and nothing was lost with them.
 
 use super::Partition;
-use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines, offsets};
+use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
 use crate::facts::{
     Ineffective, IneffectiveReason, PartitionFacts, ProtectionStretch, SessionSpan, Sessions,
 };
+use crate::finding::phrase::offsets;
 use crate::finding::{Cause, Code, Confidence, Finding, ProtectionMode, Stretch, Window, rfc3339};
 use std::collections::BTreeMap;
 
@@ -199,8 +200,8 @@ fn told(topic: &str, code: Code, partitions: &[Partition<'_>], stretches: &Stret
                 stretch.first_offset.0.saturating_sub(1), stretch.first_offset.0
             ),
             Some(end) => format!(
-                "{topic}-{partition}: protected up to offset {}, no producer id from offset {} to {}, protected again from offset {} on",
-                stretch.first_offset.0.saturating_sub(1), stretch.first_offset.0, stretch.last_offset.0, end.first_offset.0
+                "{topic}-{partition}: protected up to offset {}, no producer id at {}, protected again from offset {} on",
+                stretch.first_offset.0.saturating_sub(1), offsets(stretch.first_offset.0, stretch.last_offset.0), end.first_offset.0
             ),
         });
         lost_words(&mut finding);

@@ -10,6 +10,7 @@
 use super::draft::{about, capped, dropped, finding, kept, lines};
 use super::duplicates::Examples;
 use crate::facts::{Rewind, RewindKind, Then};
+use crate::finding::phrase::offsets;
 use crate::finding::{Code, Confidence, Finding, RewindReport, StepKind, Window, rfc3339};
 use crate::relations::Relations;
 use std::collections::BTreeMap;
@@ -148,10 +149,8 @@ fn confidence(step: &Rewind) -> Confidence {
 }
 
 fn stretch(step: &Rewind) -> String {
-    let last = step.from.0.saturating_sub(1);
-    let offsets =
-        if step.to.0 == last { format!("offset {last}") } else { format!("offsets {} to {last}", step.to) };
-    format!("{offsets} of {}-{}", step.topic, step.partition)
+    let again = offsets(step.to.0, step.from.0.saturating_sub(1));
+    format!("{again} of {}-{}", step.topic, step.partition)
 }
 
 fn words(step: &Rewind) -> String {
@@ -219,7 +218,7 @@ mod tests {
         let went_through = Then::WentThrough(Offset(12));
         let finding = &judged(vec![step(RewindKind::SteppedBack, Some(0), went_through)])[0];
         assert_eq!(finding.confidence, Confidence::Certain);
-        assert_eq!(finding.title, "group billing was given offsets 8 to 15 of orders-3 again: read twice");
+        assert_eq!(finding.title, "group billing was given offsets 8–15 of orders-3 again: read twice");
         assert_eq!((finding.rewinds[0].then, finding.rewinds[0].members), (Some(12), Some(0)));
         assert!(finding.facts[0].contains("set from outside"), "{:?}", finding.facts);
     }

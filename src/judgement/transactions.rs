@@ -10,8 +10,9 @@
 //! Markers without data, and repeated ones, are innocent (KIP-98, KIP-890, KAFKA-10702).
 
 use super::Partition;
-use super::draft::{about, at, capped, count, dropped, duration, finding, kept, lines};
+use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
 use crate::facts::{EmptyMarker, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
+use crate::finding::phrase::{duration, offsets};
 use crate::finding::{Code, Confidence, Finding, Outcome, Transaction, Window};
 use crate::units::{ProducerEpoch, ProducerId};
 use std::collections::BTreeMap;
@@ -118,9 +119,9 @@ fn open_line(context: &PartitionContext, facts: &PartitionFacts, span: &Transact
     );
     match span.last_offset {
         Some(last) => format!(
-            "{place}: producer {} epoch {epoch} wrote offsets {} to {last} from {}, and no marker follows; {stop}",
+            "{place}: producer {} epoch {epoch} wrote {} from {}, and no marker follows; {stop}",
             span.producer_id,
-            span.first_offset,
+            offsets(span.first_offset.0, last.0),
             at(span.first_timestamp)
         ),
         None => format!(
@@ -401,7 +402,7 @@ mod tests {
         assert_eq!(findings.len(), 1);
         let finding = &findings[0];
         assert_eq!(finding.code, Code::TransactionOpen);
-        assert!(finding.title.ends_with("59 minutes old by its records"), "{}", finding.title);
+        assert!(finding.title.ends_with("59.9 min old by its records"), "{}", finding.title);
         assert!(
             finding.facts[0].contains("stop at offset 2, 4 offsets before the end"),
             "{}",

@@ -36,12 +36,6 @@ pub fn counted(count: u64, singular: &str) -> String {
     format!("{} {singular}", number(count))
 }
 
-/// `offset 6`, `offsets 6–9`.
-#[must_use]
-pub fn offsets(first: i64, last: i64) -> String {
-    if first == last { format!("offset {first}") } else { format!("offsets {first}–{last}") }
-}
-
 /// `a`, `a and b`, `a, b and c`.
 #[must_use]
 pub fn listed<T: AsRef<str>>(items: &[T]) -> String {

@@ -2,6 +2,7 @@
 
 use super::pair::{self, Pair};
 use super::{Examples, Words, restored};
+use crate::finding::phrase::{offsets, range};
 use crate::finding::{Cause, Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window};
 use crate::relations::{KeyGroup, Relations, SessionNote, StoredCopy};
 use std::collections::{BTreeMap, BTreeSet};
@@ -295,27 +296,24 @@ impl<'r> Episode<'r> {
 const RUNS: usize = 3;
 
 /// `offset 7`, `offsets 7–10`, `offsets 7–8 and 10`, `12 offsets between 7 and 90`.
-fn offsets_in_words(offsets: &BTreeSet<i64>) -> String {
+fn offsets_in_words(all: &BTreeSet<i64>) -> String {
     let mut runs: Vec<(i64, i64)> = Vec::new();
-    for &offset in offsets {
+    for &offset in all {
         match runs.last_mut() {
             Some((_, last)) if *last + 1 == offset => *last = offset,
             _ => runs.push((offset, offset)),
         }
     }
-    let run = |&(first, last): &(i64, i64)| {
-        if first == last { first.to_string() } else { format!("{first}–{last}") }
-    };
-    match (runs.as_slice(), offsets.first().zip(offsets.last())) {
-        ([(first, last)], _) if first == last => format!("offset {first}"),
+    match (runs.as_slice(), all.first().zip(all.last())) {
+        (&[(first, last)], _) => offsets(first, last),
         (runs, _) if runs.len() <= RUNS => {
-            let told: Vec<String> = runs.iter().map(run).collect();
+            let told: Vec<String> = runs.iter().map(|&(first, last)| range(first, last)).collect();
             match told.split_last() {
                 Some((last, rest)) if !rest.is_empty() => format!("offsets {} and {last}", rest.join(", ")),
                 _ => format!("offsets {}", told.join(", ")),
             }
         }
-        (_, Some((first, last))) => format!("{} offsets between {first} and {last}", offsets.len()),
+        (_, Some((first, last))) => format!("{} offsets between {first} and {last}", all.len()),
         (_, None) => String::new(),
     }
 }

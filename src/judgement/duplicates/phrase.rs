@@ -2,6 +2,7 @@
 
 use super::episode::Episode;
 use super::pair;
+use crate::finding::phrase::{duration, offsets};
 use crate::finding::rfc3339;
 use crate::relations::{PartitionNote, Relations, SessionNote, SessionSpan};
 
@@ -37,25 +38,6 @@ pub(super) fn delay(episode: &Episode<'_>) -> String {
     })
 }
 
-/// `850 ms`, `8.5 s`, `3 min`, `2.5 h`.
-pub(super) fn duration(ms: i64) -> String {
-    let tenths = |unit: i64, name: &str| {
-        let tenths = ms.saturating_mul(10) / unit;
-        if tenths % 10 == 0 {
-            format!("{} {name}", tenths / 10)
-        } else {
-            format!("{}.{} {name}", tenths / 10, tenths % 10)
-        }
-    };
-    match ms {
-        ..1_000 => format!("{ms} ms"),
-        1_000..120_000 => tenths(1_000, "s"),
-        120_000..7_200_000 => tenths(60_000, "min"),
-        7_200_000..172_800_000 => tenths(3_600_000, "h"),
-        _ => tenths(86_400_000, "days"),
-    }
-}
-
 /// Places of a session that are told one by one.
 const PLACES: usize = 3;
 
@@ -70,7 +52,9 @@ pub(super) fn session_life(relations: &Relations, topic: u32, session: &SessionN
     let places: Vec<String> = here
         .iter()
         .take(PLACES)
-        .map(|(span, note)| format!("{} offsets {}–{}", note.directory, span.first_offset, span.last_offset))
+        .map(|(span, note)| {
+            format!("{} {}", note.directory, offsets(span.first_offset.0, span.last_offset.0))
+        })
         .collect();
     let more = here.len().saturating_sub(PLACES);
     let more = match more {
@@ -90,18 +74,4 @@ pub(super) fn session_life(relations: &Relations, topic: u32, session: &SessionN
         time(first),
         time(last),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_said_in_the_unit_that_fits() {
-        assert_eq!(duration(850), "850 ms");
-        assert_eq!(duration(8_500), "8.5 s");
-        assert_eq!(duration(180_000), "3 min");
-        assert_eq!(duration(9_000_000), "2.5 h");
-        assert_eq!(duration(259_200_000), "3 days");
-    }
 }

@@ -10,6 +10,7 @@ use super::pair::{self, Pair};
 use super::phrase::{pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
+use crate::finding::phrase::offsets;
 use crate::relations::{CopiedStretch, CopyMark};
 
 /// The stretch to which a pair belongs.
@@ -54,12 +55,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         .take(4)
         .map(|stretch| {
             format!(
-                "{} and {} hold the same {} batches at offsets {}–{}, with equal checksums and leader epochs",
+                "{} and {} hold the same {} batches at {}, with equal checksums and leader epochs",
                 name(stretch.original),
                 name(stretch.copy),
                 stretch.batches,
-                stretch.first_offset,
-                stretch.last_offset
+                offsets(stretch.first_offset.0, stretch.last_offset.0)
             )
         })
         .collect();

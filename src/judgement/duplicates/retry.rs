@@ -7,8 +7,9 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{are, duration, pairs_of, records};
+use super::phrase::{are, pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
+use crate::finding::phrase::duration;
 use crate::finding::{Confidence, Level};
 
 /// Retries end with `delivery.timeout.ms`, two minutes by default; clocks and pauses get their share.

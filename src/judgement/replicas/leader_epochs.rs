@@ -1,9 +1,10 @@
 //! Equal records under other leader epochs. A follower copies batches as they are, so the epochs of
 //! replicas are equal; the checksum of a batch does not cover its epoch.
 
-use super::super::draft::{capped, dropped, kept, lines, offsets};
+use super::super::draft::{capped, dropped, kept, lines};
 use super::{RANGES, ReplicaPair, draft, epoch_words};
 use crate::compare::{DifferenceKind, Side};
+use crate::finding::phrase::offsets;
 use crate::finding::{Code, Confidence, DivergentRange, Finding};
 
 pub(super) fn finding(topic: &str, pairs: &[&ReplicaPair<'_>]) -> Finding {

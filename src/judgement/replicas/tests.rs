@@ -135,8 +135,7 @@ fn equal_records_under_other_leader_epochs_are_another_finding() {
     let codes: Vec<Code> = findings.iter().map(|finding| finding.code).collect();
     assert_eq!(codes, [Code::LeaderEpochAnomaly]);
     assert!(
-        findings[0].facts[0]
-            .contains("offsets 36 to 43: equal records, of leader epoch 2 in data-3/orders-0")
+        findings[0].facts[0].contains("offsets 36–43: equal records, of leader epoch 2 in data-3/orders-0")
     );
 }
 

@@ -3,6 +3,7 @@
 
 use super::named;
 use crate::finding::Finding;
+use crate::finding::phrase::range;
 use crate::report::escape::width;
 use crate::report::layout::Page;
 use crate::report::model::{Chosen, Identity, Report, SessionReport, TopicReport, VisibleRecords};
@@ -135,7 +136,8 @@ fn as_table(rows: &[[String; 7]]) -> Vec<String> {
 
 /// The same where a table does not fit.
 fn as_line([session, partition, offsets, epochs, sequences, records, times]: &[String; 7]) -> String {
-    let mut parts = vec![format!("offsets {offsets}")];
+    let plural = if offsets.contains('–') { "s" } else { "" };
+    let mut parts = vec![format!("offset{plural} {offsets}")];
     for (name, value) in [("epoch", epochs), ("seq", sequences), ("records", records)] {
         if !value.is_empty() {
             parts.push(format!("{name} {value}"));
@@ -184,20 +186,19 @@ fn row(transactional: Option<&str>, session: &SessionReport, zone: &Zone) -> [St
     let (first, last) = (session.epochs.first(), session.epochs.last());
     let epochs =
         match (first.and_then(|epoch| epoch.producer_epoch), last.and_then(|epoch| epoch.producer_epoch)) {
-            (Some(first), Some(last)) if first == last => first.to_string(),
-            (Some(first), Some(last)) => format!("{first}–{last}"),
+            (Some(first), Some(last)) => range(first.into(), last.into()),
             _ => String::new(),
         };
     let sequences =
         match (first.and_then(|epoch| epoch.first_sequence), last.and_then(|epoch| epoch.last_sequence)) {
             // Each epoch counts from 0: a range over several says nothing.
-            (Some(first), Some(last)) if session.epochs.len() == 1 => format!("{first}–{last}"),
+            (Some(first), Some(last)) if session.epochs.len() == 1 => range(first.into(), last.into()),
             _ => String::new(),
         };
     [
         format!("{}{id}", named(&session.session)),
         format!("{}-{}", named(&session.topic), session.partition),
-        format!("{}–{}", session.first_offset, session.last_offset),
+        range(session.first_offset, session.last_offset),
         epochs,
         sequences,
         number(session.records),

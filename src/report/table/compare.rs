@@ -3,12 +3,13 @@
 
 use super::{coverage, escaped, finding, named, timeline};
 use crate::finding::Visibility;
+use crate::finding::phrase::{offsets, range};
 use crate::report::answer::Answer;
 use crate::report::compare::{Compared, Mirror, Pair, Range, Side};
 use crate::report::escape::Terminal;
 use crate::report::layout::{Page, Width};
 use crate::report::model::LeaderEpochStart;
-use crate::report::wording::{business_key, counted, number, offsets, time};
+use crate::report::wording::{business_key, counted, number, time};
 use std::io::{self, Write};
 
 /// Entries of each list that are shown.
@@ -194,10 +195,10 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
         page.item(
             2,
             &format!(
-                "offsets {}–{} stand at {}–{last_b}: {}",
-                one.first_a,
-                one.last_a,
-                one.first_b,
+                "{} {} at {}: {}",
+                offsets(one.first_a, one.last_a),
+                if one.first_a == one.last_a { "stands" } else { "stand" },
+                range(one.first_b, last_b),
                 counted(one.records, "record")
             ),
         );

@@ -2,10 +2,11 @@
 
 use super::backdrop::label;
 use super::{escaped, named};
+use crate::finding::phrase::offsets;
 use crate::report::layout::Page;
 use crate::report::model::{Coverage, DamageReport, Report};
 use crate::report::verdict::amount;
-use crate::report::wording::{counted, number, offsets};
+use crate::report::wording::{counted, number};
 
 /// Places of damage that are shown.
 const DAMAGE: usize = 10;

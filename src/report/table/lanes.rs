@@ -11,11 +11,13 @@
 
 use super::backdrop::{LABEL, label};
 use super::named;
+use crate::finding::phrase::offsets;
 use crate::finding::{Copy, ProtectionMode};
 use crate::report::escape::{Terminal, width};
 use crate::report::layout::Page;
 use crate::report::model::Report;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Lanes that are drawn.
 const LANES: usize = 8;
@@ -47,29 +49,31 @@ pub(super) fn show(page: &mut Page, report: &Report) {
     if columns < LEAST {
         return;
     }
-    let at = |offset: i64| {
-        let (low, high) = (i128::from(low), i128::from(high));
-        let across = (i128::from(offset).clamp(low, high) - low) * (columns as i128 - 1);
-        usize::try_from(across / (high - low).max(1)).unwrap_or(0)
+    // An offset ends where the next one begins, so a run without holes is drawn without holes.
+    let cells = |first: i64, last: i64| {
+        let across = i128::from(high) - i128::from(low) + 1;
+        let at = |offset: i128| {
+            usize::try_from((offset - i128::from(low)) * columns as i128 / across).unwrap_or(0)
+        };
+        let from = at(first.into());
+        from..at(i128::from(last) + 1).max(from + 1)
     };
     page.hanging(
         0,
         &label("Lanes"),
-        &format!("{}-{partition}, offsets {low}–{high}: o stored first, x stored again", named(topic)),
+        &format!("{}-{partition}, {}: o stored first, x stored again", named(topic), offsets(low, high)),
     );
     for ((name, spans), shown) in shown.iter().zip(&names) {
         let mut line = vec![' '; columns];
         for &(first, last) in *spans {
-            line.iter_mut().take(at(last) + 1).skip(at(first)).for_each(|cell| *cell = '─');
+            draw(&mut line, cells(first, last), '─');
         }
         // What was stored again is not hidden by what was stored first.
         for (mark, again) in [('o', false), ('x', true)] {
             let marked =
                 copies.iter().filter(|copy| lane_of(copy) == *name && copy.repeats.is_some() == again);
             for copy in marked {
-                if let Some(cell) = line.get_mut(at(copy.offset)) {
-                    *cell = mark;
-                }
+                draw(&mut line, cells(copy.offset, copy.offset), mark);
             }
         }
         let line: String = line.into_iter().collect();
@@ -79,6 +83,10 @@ pub(super) fn show(page: &mut Page, report: &Report) {
     if order.len() > LANES {
         page.lines(LABEL, [format!("… and {} more", order.len() - LANES).as_str()]);
     }
+}
+
+fn draw(line: &mut [char], cells: Range<usize>, mark: char) {
+    line.iter_mut().take(cells.end).skip(cells.start).for_each(|cell| *cell = mark);
 }
 
 /// The partition in which most surplus copies are listed, and all copies in it.

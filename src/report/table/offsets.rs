@@ -2,6 +2,7 @@
 //! is stored twice with the groups that have the copies behind them.
 
 use super::{coverage, finding, named};
+use crate::finding::phrase::offsets;
 use crate::finding::{RewindReport, StepKind};
 use crate::report::answer::Answer;
 use crate::report::layout::{Page, Width};
@@ -148,12 +149,13 @@ fn step_back(step: &RewindReport) -> String {
     };
     let then = step.then.map_or_else(String::new, |then| format!("; then {then}"));
     let last = step.from.saturating_sub(1);
+    let were = if step.to == last { "was" } else { "were" };
     format!(
-        "{how} from {} to {} at {}{members}: offsets {}–{last} were to be read again{then}",
+        "{how} from {} to {} at {}{members}: {} {were} to be read again{then}",
         step.from,
         step.to,
         time(step.timestamp, None),
-        step.to,
+        offsets(step.to, last),
     )
 }
 

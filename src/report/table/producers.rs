@@ -2,6 +2,7 @@
 //! and the findings about producers.
 
 use super::{coverage, finding, named};
+use crate::finding::phrase::range;
 use crate::finding::{Gap, Severity};
 use crate::report::answer::Answer;
 use crate::report::escape::width;
@@ -137,16 +138,14 @@ fn row(producer: &Producer, told: &ProducerSession) -> [String; 8] {
     let session = &told.session;
     let id = producer.transactional_id.as_ref().map(|id| format!(" ({})", named(&id.value)));
     let (first, last) = (session.epochs.first(), session.epochs.last());
-    let range = |first: Option<i64>, last: Option<i64>| match (first, last) {
-        (Some(first), Some(last)) if first == last => first.to_string(),
-        (Some(first), Some(last)) => format!("{first}–{last}"),
-        _ => String::new(),
+    let within = |first: Option<i64>, last: Option<i64>| {
+        first.zip(last).map_or_else(String::new, |(first, last)| range(first, last))
     };
     let epoch =
         |at: Option<&crate::report::model::EpochReport>| at.and_then(|at| at.producer_epoch).map(i64::from);
     // Each epoch counts from 0: a range over several says nothing.
     let sequences = if session.epochs.len() == 1 {
-        range(
+        within(
             first.and_then(|epoch| epoch.first_sequence).map(i64::from),
             last.and_then(|epoch| epoch.last_sequence).map(i64::from),
         )
@@ -156,8 +155,8 @@ fn row(producer: &Producer, told: &ProducerSession) -> [String; 8] {
     [
         format!("{}{}", named(&session.session), id.unwrap_or_default()),
         format!("{}-{}", named(&session.topic), session.partition),
-        format!("{}–{}", session.first_offset, session.last_offset),
-        range(epoch(first), epoch(last)),
+        range(session.first_offset, session.last_offset),
+        within(epoch(first), epoch(last)),
         sequences,
         number(session.records),
         told.ended_by.name().to_owned(),

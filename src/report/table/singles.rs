@@ -1,12 +1,13 @@
 //! Evidence that is no copy: gaps, transactions, stretches, snapshots, records, ranges.
 
 use super::{Amount, escaped, named};
+use crate::finding::phrase::offsets;
 use crate::finding::{
     DivergentRange, Finding, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference,
     Stretch, Transaction,
 };
 use crate::report::layout::Page;
-use crate::report::wording::{Zone, counted, listed, number, offsets};
+use crate::report::wording::{Zone, counted, listed, number};
 
 /// Examples of each kind that are shown.
 const EXAMPLES: usize = 3;

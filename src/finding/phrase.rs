@@ -1,0 +1,50 @@
+//! Ranges and lengths of time as every sentence says them.
+
+/// `6`, `6–9`.
+#[must_use]
+pub fn range(first: i64, last: i64) -> String {
+    if first == last { first.to_string() } else { format!("{first}–{last}") }
+}
+
+/// `offset 6`, `offsets 6–9`.
+#[must_use]
+pub fn offsets(first: i64, last: i64) -> String {
+    let plural = if first == last { "" } else { "s" };
+    format!("offset{plural} {}", range(first, last))
+}
+
+/// `850 ms`, `8.5 s`, `3 min`, `2.5 h`.
+#[must_use]
+pub fn duration(millis: i64) -> String {
+    let tenths = |unit: i64, name: &str| {
+        let tenths = millis.saturating_mul(10) / unit;
+        if tenths % 10 == 0 {
+            format!("{} {name}", tenths / 10)
+        } else {
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        }
+    };
+    match millis {
+        ..1_000 => format!("{millis} ms"),
+        1_000..120_000 => tenths(1_000, "s"),
+        120_000..7_200_000 => tenths(60_000, "min"),
+        7_200_000..172_800_000 => tenths(3_600_000, "h"),
+        _ => tenths(86_400_000, "days"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_offset_is_no_range() {
+        assert_eq!([offsets(6, 6), offsets(6, 9)], ["offset 6", "offsets 6–9"]);
+    }
+
+    #[test]
+    fn durations_are_said_in_the_unit_that_fits() {
+        let said = [850, 8_500, 180_000, 9_000_000, 259_200_000].map(duration);
+        assert_eq!(said, ["850 ms", "8.5 s", "3 min", "2.5 h", "3 days"]);
+    }
+}
