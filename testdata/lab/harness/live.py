@@ -1,8 +1,9 @@
-"""Scans while the broker writes, rolls, compacts, deletes, restarts and dies: nobody stored anything
+"""Scans while the broker writes, rolls, compacts, deletes, truncates, restarts and dies: nobody stored anything
 twice, so whatever accuses somebody is wrong, and so is an exit status other than the documented one.
 """
 import json
 import signal
+import struct
 import subprocess
 import threading
 import time
@@ -31,7 +32,7 @@ class Activity(threading.Thread):
 
     def __init__(self, lab):
         super().__init__(daemon=True)
-        self.lab, self.ended, self.steps, self.restarts, self.kills, self.failure = lab, threading.Event(), 0, 0, 0, None
+        self.lab, self.ended, self.steps, self.restarts, self.kills, self.torn, self.failure = lab, threading.Event(), 0, 0, 0, 0, None
         self.apps = {
             "orders": lab.producer("orders", own=True, linger_ms=2), "short": lab.producer("short", own=True),
             "table": lab.producer("table", own=True), "payments": lab.producer("payments", own=True, transactional_id="payments"),
@@ -62,7 +63,25 @@ class Activity(threading.Thread):
             by = signal.SIGKILL if self.steps % 20 == 0 else signal.SIGTERM
             self.kills, self.restarts = self.kills + (by == signal.SIGKILL), self.restarts + 1
             self.lab.broker.stop(by)
+            if by == signal.SIGKILL:
+                self.torn += tear(self.lab.broker.data / "orders-0")
             self.lab.start()
+
+
+def tear(directory):
+    """Half a batch at the end of a log, as a machine leaves it that loses its power: the broker that starts cuts
+    it off. Says how many logs were torn."""
+    segment, position, batch = max(directory.glob("*.log")), 0, b""
+    data = segment.read_bytes()
+    while position + 61 <= len(data):
+        length = 12 + struct.unpack_from(">i", data, position + 8)[0]
+        batch, position = data[position:position + length], position + length
+    if not batch:
+        return 0
+    next_offset = struct.unpack_from(">q", batch)[0] + struct.unpack_from(">i", batch, 23)[0] + 1
+    with segment.open("ab") as file:
+        file.write(struct.pack(">q", next_offset) + batch[8:len(batch) // 2])
+    return 1
 
 
 def wrong(status, output):
@@ -108,7 +127,7 @@ def run(out, release, rounds):
                 time.sleep(0.05)
         activity.ended.set()
         activity.join(120)
-        print(f"{rounds} scans while {activity.steps * 100} records were written, the broker restarted {activity.restarts} times, {activity.kills} of them killed; "
+        print(f"{rounds} scans while {activity.steps * 100} records were written, the broker restarted {activity.restarts} times, {activity.kills} of them killed, {activity.torn} with a torn log that was cut; "
               f"exit statuses {dict(sorted(statuses.items()))}; {failed} wrong answers")
         return 1 if failed else 0
     finally:
