@@ -120,7 +120,9 @@ def difference(field, theirs, ours):
     if ours.get(field) == theirs[field]:
         return None
     if field in ABSENT and ours.get(field) is None:
-        return None if theirs[field] in (-1, None) else "negative" if theirs[field] < 0 else ""
+        # Kafka counts on from a negative base sequence, too.
+        negative = theirs[field] is not None and theirs[field] < 0 or field == "lastSequence" and theirs["baseSequence"] < -1
+        return None if theirs[field] in (-1, None) else "negative" if negative else ""
     return "unknown-codec" if theirs["compresscodec"] == "unknown" else ""
 
 
