@@ -119,3 +119,45 @@ fn damage_behind_a_changed_base_offset_costs_nothing_behind_it_in_a_large_segmen
     let at = |index: usize| Value::from(places[index].position);
     assert_eq!(seen, [(&"bad-offset".into(), &at(2)), (&damage[1]["kind"], &at(3))], "{damage:#?}");
 }
+
+#[test]
+fn segments_under_each_others_names_are_read_in_their_order_and_their_copies_are_found() {
+    let orders = |first: i64, keys: std::ops::Range<i32>| {
+        keys.fold(SegmentBuilder::at(first), |segment, key| {
+            let sequence = i32::try_from(segment.places().len()).unwrap() + i32::try_from(first).unwrap();
+            segment
+                .batch(batch().producer(7, 0, sequence).record(format!("order-{key}"), format!("paid {key}")))
+        })
+        .bytes()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let partition = dir.path().join("orders-0");
+    std::fs::create_dir(&partition).unwrap();
+    let put =
+        |name: &str, bytes: &[u8]| std::fs::write(partition.join(format!("{name:0>20}.log")), bytes).unwrap();
+    put("40", &orders(0, 0..40));
+    put("0", &orders(40, 30..70));
+    put("80", &orders(80, 70..90));
+
+    let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .arg("scan")
+        .arg(dir.path())
+        .args(["--format", "json", "--key", "record-key"])
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let codes: Vec<_> = findings.iter().map(|finding| &finding["code"]).collect();
+    assert_eq!(codes, ["resend-same-session"], "{findings:#?}");
+    assert_eq!(findings[0]["counts"]["surplusRecords"], 10);
+    let coverage = &report["coverage"];
+    assert_eq!((&coverage["damage"], &coverage["records"]), (&Value::Array(Vec::new()), &100.into()));
+    let notes: Vec<_> =
+        coverage["notes"].as_array().unwrap().iter().map(|note| note["detail"].to_string()).collect();
+    assert!(
+        notes.iter().any(|note| note
+            .contains("offsets 40 to 79, its name says 0: read as the segment 00000000000000000040.log")),
+        "{notes:#?}"
+    );
+    assert!(notes.iter().any(|note| note.contains("offsets 0 to 39, its name says 40")), "{notes:#?}");
+}

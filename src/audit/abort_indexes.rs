@@ -6,15 +6,17 @@
 
 use crate::facts::AbortIndex;
 use crate::format::TransactionIndex;
-use crate::input::{PartitionDir, Selection};
+use crate::input::{PartitionDir, SegmentFile, Selection};
 use crate::units::Offset;
 use std::collections::BTreeMap;
 
-/// The indexes by base offset of their segment; one that cannot be read is left out.
+/// The indexes by base offset of their segment; left out are those that cannot be read, and those of
+/// a segment under a wrong name, which may or may not have been renamed with it.
 pub(super) fn read(dir: &PartitionDir) -> Vec<AbortIndex> {
     let whole = matches!(dir.selection, Selection::Whole);
+    let misnamed = numbers_of_misnamed(dir);
     let mut indexes: BTreeMap<Offset, AbortIndex> = BTreeMap::new();
-    for file in &dir.indexes {
+    for file in dir.indexes.iter().filter(|file| !misnamed.contains(&file.number)) {
         let name = file.file_name.trim_end_matches(".swap");
         if name.ends_with(".txnindex") {
             if let Some(entries) = std::fs::read(&file.path).ok().and_then(|bytes| entries(&bytes)) {
@@ -44,7 +46,15 @@ pub(super) fn without_segment(dir: &PartitionDir) -> Vec<Offset> {
             && !beside.iter().any(|extension| file.path.with_extension(extension).exists())
     };
     let whole = matches!(dir.selection, Selection::Whole);
-    dir.indexes.iter().filter(|_| whole).filter(alone).map(|file| file.number).collect()
+    let misnamed = numbers_of_misnamed(dir);
+    let numbers = dir.indexes.iter().filter(|_| whole).filter(alone).map(|file| file.number);
+    numbers.filter(|number| !misnamed.contains(number)).collect()
+}
+
+/// What the names of segments under a wrong name say, and what they should.
+fn numbers_of_misnamed(dir: &PartitionDir) -> Vec<Offset> {
+    let numbers = |segment: &SegmentFile| Some([segment.wrong_name()?, segment.base]);
+    dir.segments.iter().filter_map(numbers).flatten().collect()
 }
 
 fn entries(bytes: &[u8]) -> Option<Vec<(crate::units::ProducerId, Offset)>> {

@@ -240,7 +240,7 @@ impl PartitionDir {
 /// A `.log` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentFile {
-    /// The lower bound of its offsets, from its name.
+    /// The lower bound of its offsets: what its name says, or its batches where the name is wrong.
     pub base: Offset,
     /// Where it is.
     pub path: PathBuf,
@@ -254,6 +254,15 @@ pub struct SegmentFile {
     pub identity: Option<FileIdentity>,
     /// Whether the broker would write to it.
     pub role: SegmentRole,
+}
+
+impl SegmentFile {
+    /// The offset in its name when that is not where its batches begin.
+    #[must_use]
+    pub fn wrong_name(&self) -> Option<Offset> {
+        let named = self.file_name.split('.').next()?.parse().ok().map(Offset)?;
+        (named != self.base).then_some(named)
+    }
 }
 
 /// Whether a broker writes to a segment.

@@ -17,6 +17,7 @@ mod inventory;
 mod leftovers;
 mod listing;
 mod log_dir;
+mod misnamed;
 mod names;
 mod pace;
 mod partition;

@@ -8,6 +8,7 @@ use super::inventory::{
 use super::leftovers::{Parted, SwapRange, part};
 use super::listing::some_names;
 use super::log_dir::{LogDirFiles, parse};
+use super::misnamed;
 use super::names::PartitionName;
 use super::remarks::Remarks;
 use super::walk::FoundPartition;
@@ -99,6 +100,7 @@ pub(super) fn read(
         }
     }
     own.segments = parted.live;
+    misnamed::settle(&mut own.segments, remarks);
     if let Some(last) = own.segments.last_mut() {
         last.role = SegmentRole::Active;
     }
