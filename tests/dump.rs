@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 
+use dedup_audit::testkit::{SegmentBuilder, batch};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -248,6 +249,33 @@ fn json_reads_internal_topics_by_the_name_of_the_directory() {
     for record in records {
         let id = &record["decoded"]["key"]["transactionalId"];
         assert!(id.as_str().is_some_and(|id| id.starts_with("billing-")), "{record}");
+    }
+}
+
+#[test]
+fn a_range_of_offsets_ends_the_reading() {
+    let segment = (0..10).fold(SegmentBuilder::new(), |segment, key| {
+        segment.batch(batch().record(format!("order-{key}"), "paid").record("other", "paid"))
+    });
+    let broken_behind = segment.places()[6].position + 40;
+    let mut bytes = segment.bytes();
+    bytes[broken_behind] ^= 1;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("00000000000000000000.log");
+    fs::write(&file, bytes).unwrap();
+    let dump = |range: &str| {
+        let mut dump = Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+        dump.args(["dump", "--format", "ndjson", "--offsets", range]).arg(&file).output().unwrap()
+    };
+    for (range, records, status) in [("3..5", 3, 0), ("3..11", 9, 0), ("3..", 17, 3), ("0..12", 13, 3)] {
+        let output = dump(range);
+        let found = of_type(&objects(&output), "record").len();
+        assert_eq!(
+            (found, output.status.code()),
+            (records, Some(status)),
+            "{range}: {}",
+            text(&output.stderr)
+        );
     }
 }
 

@@ -32,7 +32,7 @@ pub struct DumpArguments {
     /// Print batches without their records; nothing is decompressed
     #[arg(long)]
     headers_only: bool,
-    /// Only records from offset A to B, both included; either may be missing
+    /// Only records from offset A to B, both included; either may be missing. A log is not read behind B
     #[arg(long, value_name = "A..B", value_parser = super::range::parse)]
     offsets: Option<Range>,
     /// Only what this producer id wrote

@@ -77,11 +77,11 @@ pub(super) fn dump<S: ByteSource, W: Write>(
         match scanner.next_item() {
             Ok(None) => return Ok(()),
             Ok(Some(SegmentItem::Batch(batch))) => {
-                // The index proved that offsets are in order, so nothing that is wanted comes behind.
-                if start > 0 && batch.header.base_offset.0 > options.selection.offsets.last {
+                dump.batch(&batch, Checksum::Right)?;
+                // The scan vouches for the order up to here: what is wanted does not come behind.
+                if batch.header.last_offset().0 >= options.selection.offsets.last {
                     return Ok(());
                 }
-                dump.batch(&batch, Checksum::Right)?;
             }
             Ok(Some(SegmentItem::Suspect(suspect))) => dump.suspect(suspect)?,
             Ok(Some(SegmentItem::Damage(damage))) => dump.damage(again, damage)?,
