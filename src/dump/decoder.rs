@@ -1,7 +1,9 @@
 //! Reads records of Kafka's own topics for the dump.
 
+use super::Form;
 use super::printer::Decoded;
 use crate::format::Record;
+use crate::format::internal::consumer_offsets::Releases;
 use crate::format::internal::{cluster_metadata, consumer_offsets, share_group_state, transaction_state};
 use std::path::Path;
 
@@ -33,10 +35,16 @@ impl InternalTopic {
         }
     }
 
-    /// Reads a record of this topic.
-    pub(super) fn read<'a>(self, record: &Record<'a>) -> Decoded<'a> {
+    /// Reads a record of this topic; for text only what Kafka's tool reads.
+    pub(super) fn read<'a>(self, record: &Record<'a>, form: Form) -> Decoded<'a> {
         let coordinator = match self {
-            Self::ConsumerOffsets => consumer_offsets::read(record.key, record.value),
+            Self::ConsumerOffsets => {
+                let releases = match form {
+                    Form::Text => Releases::OfTheTool,
+                    Form::Ndjson => Releases::All,
+                };
+                consumer_offsets::read(record.key, record.value, releases)
+            }
             Self::ShareGroupState => share_group_state::read(record.key, record.value),
             Self::TransactionState => transaction_state::read(record.key, record.value),
             Self::ClusterMetadata => {

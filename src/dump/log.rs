@@ -118,7 +118,7 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
         if !waiting {
             self.printer.batch(shown)?;
         }
-        let (printer, topic) = (&mut *self.printer, self.file.decoder);
+        let (printer, topic, form) = (&mut *self.printer, self.file.decoder, self.options.form);
         let (mut written, mut unreadable) = (Ok(()), None);
         let mut each = |record: &Record<'_>, message_crc| {
             if written.is_err() || !selection.admits_record(record) {
@@ -137,7 +137,7 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
                 });
                 printer.control(shown, record, &control)
             } else {
-                let decoded = topic.map(|topic| topic.read(record));
+                let decoded = topic.map(|topic| topic.read(record, form));
                 printer.record(shown, PrintedRecord { record, message_crc, decoded: decoded.as_ref() })
             };
         };

@@ -3,6 +3,7 @@
 //! They are what the fuzz targets run, and their corpus runs through them as a plain test.
 
 use crate::format::control::ControlRecord;
+use crate::format::internal::consumer_offsets::Releases;
 use crate::format::internal::{
     cluster_metadata, consumer_offsets, quorum, share_group_state, transaction_state,
 };
@@ -104,8 +105,11 @@ pub fn an_internal_record_is_read(bytes: &[u8]) {
     let Some((key, value)) = bytes.split_at_checked(usize::from(length)) else { return };
     let mut json = String::new();
     for value in [Some(value), None] {
-        let read = [consumer_offsets::read, share_group_state::read, transaction_state::read];
-        let read = read.map(|read| read(Some(key), value));
+        let read = [
+            consumer_offsets::read(Some(key), value, Releases::All),
+            share_group_state::read(Some(key), value),
+            transaction_state::read(Some(key), value),
+        ];
         for record in read.into_iter().flatten() {
             record.key.write_json(&mut json);
             if let Some((_, value)) = record.value {

@@ -1,8 +1,7 @@
 //! `__consumer_offsets`: what groups committed, and who was in them.
 //!
 //! Source: `OffsetCommitKey`, `OffsetCommitValue`, `GroupMetadataValue` and the `ConsumerGroup…`
-//! messages of Kafka's `group-coordinator` module; KIP-848, KIP-915. Types 9 and 18, which releases
-//! before 4.1 had, are not read.
+//! messages of Kafka's `group-coordinator` module; KIP-848, KIP-915.
 
 mod groups;
 
@@ -119,7 +118,11 @@ const CONSUMER: &[RecordType] = &[
     ),
 ];
 
+/// What Kafka 4.3 reads.
 const TYPES: &[&[RecordType]] = &[CONSUMER, groups::SHARE, groups::STREAMS];
+/// What any release wrote; where two tables have a type, the first that fits is right.
+const TYPES_OF_ALL_RELEASES: &[&[RecordType]] =
+    &[CONSUMER, groups::SHARE, groups::STREAMS, groups::EARLY_SHARE];
 
 const fn message(
     name: &'static str,
@@ -167,6 +170,15 @@ const ASSIGNMENT: Message = message(
     &[field("assignedPartitions", Array(&Struct(TOPIC_OF_MEMBER))), field("userData", Bytes).nullable(0)],
 );
 
+/// Whose records are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Releases {
+    /// Those that Kafka 4.3 reads, as its tool does.
+    OfTheTool,
+    /// All.
+    All,
+}
+
 /// Reads one record field by field. In groups of consumers the members' subscriptions and
 /// assignments, which are bytes to the coordinator, are read as well.
 ///
@@ -175,8 +187,13 @@ const ASSIGNMENT: Message = message(
 pub fn read<'a>(
     key: Option<&'a [u8]>,
     value: Option<&'a [u8]>,
+    releases: Releases,
 ) -> Result<CoordinatorRecord<'a>, InternalError> {
-    let mut record = coordinator::read(TYPES, key, value)?;
+    let types = match releases {
+        Releases::OfTheTool => TYPES,
+        Releases::All => TYPES_OF_ALL_RELEASES,
+    };
+    let mut record = coordinator::read(types, key, value)?;
     if record.record_type == 2
         && let Some((_, value)) = &mut record.value
         && value.get("protocolType") == Some(&Value::String(b"consumer"))
@@ -294,7 +311,7 @@ pub struct CommittedOffset {
 /// # Errors
 /// [`InternalError`] when the type is unknown or the bytes do not hold it.
 pub fn read_change(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Option<GroupChange>, InternalError> {
-    let record = coordinator::read(TYPES, key, value)?;
+    let record = coordinator::read(TYPES_OF_ALL_RELEASES, key, value)?;
     let text = |name: &str| record.key.text(name).unwrap_or_default();
     let value = record.value.as_ref().map(|(_, value)| value);
     Ok(match record.record_type {
@@ -399,7 +416,7 @@ mod tests {
             b"\x00\x00\x00\x0d\x00\x00\x00\x00\x00\x01\x00\x01t\xff\xff\xff\xff\x00\x00\x00\x02\x00\x09",
         );
         let key = b"\x00\x02\x00\x01g";
-        let record = read(Some(key), Some(&value)).unwrap();
+        let record = read(Some(key), Some(&value), Releases::OfTheTool).unwrap();
         let mut json = String::new();
         record.value.unwrap().1.write_json(&mut json);
         // The assignment has a version that nobody defined and stays bytes.
@@ -456,6 +473,39 @@ mod tests {
 
     #[test]
     fn types_that_no_release_defines_are_named() {
-        assert_eq!(read(Some(&[0, 24]), None), Err(InternalError::UnknownType(24)));
+        for number in [18, 24] {
+            assert_eq!(
+                read(Some(&[0, number]), None, Releases::All),
+                Err(InternalError::UnknownType(number.into()))
+            );
+        }
+    }
+
+    #[test]
+    fn share_groups_of_4_0_are_read_beside_those_of_later_releases() {
+        let json = |key: &[u8], value: &[u8], releases| {
+            let (_, value) = read(Some(key), Some(value), releases)?.value.unwrap();
+            let mut json = String::new();
+            value.write_json(&mut json);
+            Ok::<_, InternalError>(json)
+        };
+        let topics = bytes(
+            "0000020102030405060708090a0b0c0d0e0f100274000000030200000000010000 00".replace(' ', "").as_str(),
+        );
+        assert_eq!(
+            json(b"\0\x09\0\x01g", &topics, Releases::All).unwrap(),
+            r#"{"topics":[{"topicId":"AQIDBAUGBwgJCgsMDQ4PEA","topicName":"t","numPartitions":3,"partitionMetadata":[{"partition":0,"racks":[]}]}]}"#
+        );
+        let unknown = json(b"\0\x09\0\x01g", &topics, Releases::OfTheTool);
+        assert_eq!(unknown, Err(InternalError::UnknownType(9)));
+        assert_eq!(
+            json(b"\0\x0b\0\x01g", &bytes("00000000000700"), Releases::All).unwrap(),
+            r#"{"epoch":7}"#
+        );
+        assert_eq!(
+            json(b"\0\x0b\0\x01g", &bytes("000000000007000000000000000900"), Releases::All).unwrap(),
+            r#"{"epoch":7,"metadataHash":9}"#
+        );
+        assert!(json(b"\0\x0b\0\x01g", &bytes("00000000000700"), Releases::OfTheTool).is_err());
     }
 }

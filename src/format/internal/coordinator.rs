@@ -49,7 +49,7 @@ pub(super) struct RecordType {
     pub(super) value: Message,
 }
 
-/// Reads a record by the tables of its topic.
+/// Reads a record by the tables of its topic: by the first that fits, where several have its type.
 pub(super) fn read<'a>(
     types: &[&[RecordType]],
     key: Option<&'a [u8]>,
@@ -57,10 +57,22 @@ pub(super) fn read<'a>(
 ) -> Result<CoordinatorRecord<'a>, InternalError> {
     let mut key = Cursor::new(key.ok_or(InternalError::MissingKey)?);
     let number = key.int16("record type")?;
-    let Some(record_type) = types.iter().copied().flatten().find(|record_type| record_type.number == number)
-    else {
-        return Err(InternalError::UnknownType(number));
-    };
+    let mut first_error = InternalError::UnknownType(number);
+    let mut with_number = types.iter().copied().flatten().filter(|record_type| record_type.number == number);
+    if let Some(record_type) = with_number.next() {
+        match read_as(record_type, key.clone(), value) {
+            Ok(record) => return Ok(record),
+            Err(error) => first_error = error,
+        }
+    }
+    with_number.find_map(|record_type| read_as(record_type, key.clone(), value).ok()).ok_or(first_error)
+}
+
+fn read_as<'a>(
+    record_type: &RecordType,
+    mut key: Cursor<'a>,
+    value: Option<&'a [u8]>,
+) -> Result<CoordinatorRecord<'a>, InternalError> {
     let key = decode(&record_type.key, 0, &mut key)?;
     let value = match value {
         None => None,
@@ -70,5 +82,6 @@ pub(super) fn read<'a>(
             Some((version, decode(&record_type.value, version, &mut cursor)?))
         }
     };
-    Ok(CoordinatorRecord { record_type: number, name: record_type.value.name, key, value })
+    let (record_type, name) = (record_type.number, record_type.value.name);
+    Ok(CoordinatorRecord { record_type, name, key, value })
 }

@@ -1,15 +1,16 @@
 //! What `__consumer_offsets` holds of share groups and streams groups.
 //!
 //! Source: the `ShareGroup…` and `StreamsGroup…` messages of Kafka's `group-coordinator` module, as
-//! releases 4.3 and 4.4 have them; KIP-932, KIP-1071. Type 9, with which 4.0 kept partition metadata
-//! of share groups, was withdrawn before any release for production.
+//! releases 4.3 and 4.4 have them; KIP-932, KIP-1071. Share groups of 4.0, an early access, wrote type 9,
+//! which no later release knows, and types 11 and 15 with other fields under the same version. Type 18
+//! is in no release.
 
 use super::super::coordinator::RecordType;
 use super::super::schema::Kind::{
     self, Array, Int8, Int16, Int32, Int64, String as Text, Struct, Uint16, Uuid,
 };
 use super::super::schema::{Default, Field, field};
-use super::{GROUP_ID, MEMBER_ID, of_group};
+use super::{GROUP_ID, MEMBER_ID, TOPIC_METADATA, of_group};
 
 const PARTITIONS_OF_TOPIC: &[Field] = &[field("topicId", Uuid), field("partitions", Array(&Int32))];
 const NAMED_PARTITIONS: &[Field] =
@@ -87,6 +88,26 @@ pub(super) const SHARE: &[RecordType] = &[
         GROUP_ID,
         &[
             field("initializingTopics", Array(&Struct(NAMED_PARTITIONS))),
+            field("initializedTopics", Array(&Struct(NAMED_PARTITIONS))),
+            field("deletingTopics", Array(&Struct(NAMED_TOPIC))),
+        ],
+    ),
+];
+
+/// What only 4.0 wrote.
+pub(super) const EARLY_SHARE: &[RecordType] = &[
+    of_group(
+        9,
+        "ShareGroupPartitionMetadataValue",
+        GROUP_ID,
+        &[field("topics", Array(&Struct(TOPIC_METADATA)))],
+    ),
+    of_group(11, "ShareGroupMetadataValue", GROUP_ID, &[field("epoch", Int32)]),
+    of_group(
+        15,
+        "ShareGroupStatePartitionMetadataValue",
+        GROUP_ID,
+        &[
             field("initializedTopics", Array(&Struct(NAMED_PARTITIONS))),
             field("deletingTopics", Array(&Struct(NAMED_TOPIC))),
         ],
