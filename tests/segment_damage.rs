@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use dedup_audit::format::{Batch, DamageKind, Decompressor, SegmentItem, SegmentScanner, TailExpectation};
+use dedup_audit::testkit::flips::{Original, Reach};
 use dedup_audit::units::Offset;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SEGMENTS: [&str; 3] = ["zstd", "lz4", "gzip-v1"];
 
@@ -142,4 +143,52 @@ fn a_missing_piece_costs_no_batch_outside() {
             }
         }
     }
+}
+
+fn logs(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            logs(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "log" || extension == "checkpoint") {
+            found.push(path);
+        }
+    }
+}
+
+/// A sample of what `examples/every_flip.rs` does with every byte of a directory.
+#[test]
+fn a_change_or_a_cut_of_any_log_of_a_broker_costs_no_batch_that_was_not_hit() {
+    // Primes, so that all fields, bits and both kinds of tails have their turn.
+    const EVERY: usize = 101;
+    const EVERY_WHOLE: usize = 211;
+    let mut files = Vec::new();
+    logs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata"), &mut files);
+    files.sort();
+    assert!(files.len() > 400, "{} logs", files.len());
+    let mut number = 0_usize;
+    for file in files {
+        let bytes = fs::read(&file).unwrap();
+        let base = file.file_stem().unwrap().to_str().unwrap().parse().ok().map(Offset);
+        let originals = [TailExpectation::MayBeTorn, TailExpectation::MustBeWhole]
+            .map(|tail| Original::read(&bytes, base, tail));
+        let mut changed = bytes.clone();
+        for at in (number % EVERY..bytes.len()).step_by(EVERY) {
+            number += 1;
+            let original = &originals[number % 2];
+            let mask = if number.is_multiple_of(9) { 0xff } else { 1 << (number % 9 - 1) };
+            changed[at] ^= mask;
+            let hit = at as u64..at as u64 + 1;
+            let lost = original.lost(&changed, &hit, Reach::Near);
+            assert!(lost.is_empty(), "{}: {mask:#x} at {at} costs {lost:?}", file.display());
+            if number.is_multiple_of(EVERY_WHOLE) {
+                assert!(original.near_is_enough(&changed, &hit), "{}: {mask:#x} at {at}", file.display());
+            }
+            changed[at] = bytes[at];
+            let (cut, hit) = original.cut(at);
+            let lost = original.lost(cut, &hit, Reach::Near);
+            assert!(lost.is_empty(), "{}: a cut at {at} costs {lost:?}", file.display());
+        }
+    }
+    assert!(number > 10_000, "{number} changes");
 }

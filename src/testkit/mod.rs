@@ -17,6 +17,7 @@
 
 mod batch;
 mod compress;
+pub mod flips;
 pub mod promises;
 pub mod synth;
 

@@ -87,6 +87,14 @@ pub struct SegmentScanner<S> {
     effort: Effort,
 }
 
+/// What a scan knows between two items.
+#[cfg(any(test, feature = "testkit"))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    position: u64,
+    order: Order,
+}
+
 /// An item without its bytes.
 enum Step {
     Batch { size: u64, header: BatchHeader },
@@ -132,6 +140,22 @@ impl<S: ByteSource> SegmentScanner<S> {
             None if position.0 > 0 => self.order.skip(),
             None => {}
         }
+        self
+    }
+
+    /// What the scan knows at this place; with the bytes behind it, it decides all that follows.
+    #[cfg(any(test, feature = "testkit"))]
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        Standing { position: self.position, order: self.order.clone() }
+    }
+
+    /// Goes on from what another scan of the same segment knew.
+    #[cfg(any(test, feature = "testkit"))]
+    #[must_use]
+    pub fn going_on(mut self, from: &Standing) -> Self {
+        self.position = from.position;
+        self.order = from.order.clone();
         self
     }
 

@@ -15,7 +15,7 @@ use crate::units::Offset;
 use std::io;
 
 /// What the scan knows of the offsets so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Order {
     /// The smallest offset that the next batch can have; `None` before the first batch of a file
     /// whose name says nothing.
