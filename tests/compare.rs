@@ -190,3 +190,29 @@ fn what_has_no_counterpart_cannot_be_compared() {
     told(&paths, &["--mirror", "orders=invoices"], 0);
     assert_eq!(compare(&paths[..1], &[]).status.code(), Some(2));
 }
+
+#[test]
+fn only_chosen_topics_are_compared_and_a_mirror_goes_with_its_source() {
+    let tree = Tree::new();
+    for partition in
+        ["a/orders-0", "a/orders-1", "a/invoices-0", "b/east.orders-0", "b/east.orders-1", "b/invoices-0"]
+    {
+        tree.log(partition, orders(&["v".to_owned()]));
+    }
+    let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+    let compared = |more: &[&str]| -> Vec<String> {
+        let answer = told(&paths, &[&["--mirror", "orders=east.orders"], more].concat(), 0);
+        let name =
+            |pair: &Value| format!("{}-{}", pair["b"]["topic"].as_str().unwrap(), pair["b"]["partition"]);
+        assert_eq!(answer["unpaired"], json!([]), "{answer:#}");
+        answer["pairs"].as_array().unwrap().iter().map(name).collect()
+    };
+    assert_eq!(compared(&[]), ["invoices-0", "east.orders-0", "east.orders-1"]);
+    assert_eq!(compared(&["--topic", "invoices"]), ["invoices-0"]);
+    assert_eq!(compared(&["--topic", "orders"]), ["east.orders-0", "east.orders-1"]);
+    assert_eq!(compared(&["--topic", "east.*", "--partition", "1"]), ["east.orders-1"]);
+    assert_eq!(compared(&["--partition", "0"]), ["invoices-0", "east.orders-0"]);
+    let nothing = compare(&paths, &["--topic", "no-such-topic"]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("invoices"), "{nothing:?}");
+}

@@ -284,6 +284,86 @@ fn the_first_signal_ends_the_reading_and_what_was_found_is_told() {
     }
 }
 
+/// The answers of all commands that read evidence: how each is asked about `directory`.
+fn questions(directory: &Path, list: &Path) -> Vec<Vec<String>> {
+    let (path, list) = (directory.display().to_string(), list.display().to_string());
+    [
+        &["producers", &path][..],
+        &["keys", &path],
+        &["trace", "order-00000001", &path],
+        &["offsets", &path],
+        &["reconcile", &path, "--expect", &list],
+        &["compare", &path, &path],
+    ]
+    .iter()
+    .map(|words| words.iter().map(|word| (*word).to_owned()).collect())
+    .collect()
+}
+
+/// A large partition, one of `__consumer_offsets`, and a list of its keys and of one that is not there.
+fn asked(megabytes: i64) -> (TempDir, PathBuf) {
+    let directory = large_partition(megabytes);
+    let commits = directory.path().join("__consumer_offsets-0");
+    copy_tree(&data("offsets-topic").join("__consumer_offsets-0"), &commits);
+    let list = directory.path().join("keys.txt");
+    fs::write(&list, "order-00000000\norder-00079999\nnever-sent\n").unwrap();
+    (directory, list)
+}
+
+#[test]
+fn a_signal_ends_every_command_with_what_was_found() {
+    let (directory, list) = asked(8);
+    let children: Vec<_> = questions(directory.path(), &list)
+        .into_iter()
+        .map(|question| {
+            let mut command = tool();
+            command.args(&question).args(["--format", "json", "--threads", "1", "--io-limit", "1MiB/s"]);
+            (question, command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(2500));
+    for (_, child) in &children {
+        signal(child, "-INT");
+    }
+    for (question, child) in children {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{question:?}: {said}");
+        assert!(said.contains("once more to quit"), "{question:?}: {said}");
+        let answer = json(&output);
+        assert_eq!(
+            (&answer["interrupted"], &answer["complete"]),
+            (&Value::Bool(true), &Value::Bool(false)),
+            "{question:?}"
+        );
+        let coverage = &answer["coverage"];
+        assert!(coverage["bytesRead"].as_u64() < coverage["bytes"].as_u64(), "{question:?}: {coverage:#}");
+        match question[0].as_str() {
+            "compare" => {
+                assert_eq!(answer["pairs"], Value::Array(Vec::new()), "{answer:#}");
+                assert_eq!(answer["uncompared"].as_array().unwrap().len(), 2, "{answer:#}");
+            }
+            "reconcile" => assert_eq!(answer["evidenceComplete"], false),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_command_says_how_far_it_is_when_it_is_asked_to() {
+    let (directory, list) = asked(1);
+    for question in questions(directory.path(), &list) {
+        let said = |option: &str| {
+            let output = tool().args(&question).arg(option).output().unwrap();
+            assert!(matches!(output.status.code(), Some(0 | 1)), "{question:?}: {output:?}");
+            String::from_utf8(output.stderr).unwrap()
+        };
+        let verbose = said("-v");
+        assert!(verbose.contains("dedup-audit: read "), "{question:?}: {verbose}");
+        assert_eq!(said("-q"), "", "{question:?}");
+    }
+}
+
 #[test]
 fn the_second_signal_quits() {
     let directory = large_partition(12);

@@ -18,6 +18,7 @@ use crate::input::Inventory;
 use crate::keys::KeySpec;
 use crate::plan::adviser::{Candidate, Observer};
 use crate::plan::{PlanFile, PlannedTopic, TopicPlan};
+use crate::report::answer::Reading;
 use crate::report::keys::{CandidateReport, KeysReport, TopicKeys, VolatileReport};
 use crate::report::model::{Coverage, DamageReport, Note};
 use crate::units::FilePosition;
@@ -39,8 +40,8 @@ pub struct Advice {
     pub as_of: Option<i64>,
     /// What was chosen, to be saved.
     pub plan: PlanFile,
-    /// Whether all files could be read to their ends.
-    pub complete: bool,
+    /// How much of it was read.
+    pub reading: Reading,
 }
 
 /// Looks through the topics that `options` names.
@@ -64,7 +65,14 @@ pub fn advise(options: &AuditOptions) -> Result<Advice, AuditError> {
             coverage: coverage(&prepared.inventory, &looks),
             as_of: options.as_of.or_else(|| looks.iter().filter_map(|look| look.newest).max()),
             plan: PlanFile::default(),
-            complete: looks.iter().all(|look| look.notes.is_empty()),
+            reading: Reading::Whole,
+        };
+        advice.reading = if looks.iter().any(|look| look.interrupted) {
+            Reading::Interrupted
+        } else {
+            let damage = &advice.coverage.damage;
+            let expected = damage.iter().all(|damage| damage.expected) && advice.coverage.damage_omitted == 0;
+            Reading::of_complete(expected && looks.iter().all(|look| look.notes.is_empty()))
         };
         for ((topic, plan), look) in prepared.topics.all.iter().zip(&prepared.plans).zip(&looks) {
             if plan.internal {
@@ -92,6 +100,8 @@ struct Look {
     damage: Vec<DamageReport>,
     notes: Vec<Note>,
     newest: Option<i64>,
+    /// Whether somebody ended the reading before its end.
+    interrupted: bool,
 }
 
 fn look_at(
@@ -156,6 +166,7 @@ impl Look {
                 };
                 if options.watch.is_stopped() {
                     self.notes.push(Note::about(file, "interrupted: not read from here on"));
+                    self.interrupted = true;
                     return;
                 }
                 let bytes = u64::try_from(batch.bytes.len()).unwrap_or(0);

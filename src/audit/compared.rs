@@ -1,20 +1,21 @@
 //! Compares each replica with the one that leads its partition.
 
+use super::AuditOptions;
 use super::pass::{PartitionOutcome, Subject};
 use crate::compare::{self, Comparison, Log, LogSegment};
 use crate::format::Limits;
-use crate::input::{Inventory, PartitionDir, ReadMode, ReplicaBasis};
+use crate::input::{Inventory, PartitionDir, ReplicaBasis};
 use crate::judgement::replicas::{Kinship, Replica, ReplicaPair};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-/// All pairs of a replica and the one that leads, in the order of the inventory.
+/// All pairs of a replica and the one that leads, in the order of the inventory; those that were not
+/// read to their ends because somebody stopped the run are left out.
 pub(super) fn replicas<'a>(
     inventory: &'a Inventory,
     leaders: &[usize],
     subjects: &'a [Subject<'_>],
     outcomes: &'a [PartitionOutcome],
-    mode: ReadMode,
-    limits: Limits,
+    options: &AuditOptions,
 ) -> Vec<ReplicaPair<'a>> {
     let pairs: Vec<(usize, usize)> = leaders
         .iter()
@@ -25,8 +26,12 @@ pub(super) fn replicas<'a>(
     pairs
         .par_iter()
         .filter_map(|&(leader, at)| {
-            let log = |at: usize| Some(log(subjects.get(at)?, outcomes.get(at)?, limits));
-            let comparison = compare::compare(&log(leader)?, &log(at)?, mode);
+            let log = |at: usize| read_whole(subjects.get(at)?, outcomes.get(at)?, options.limits);
+            let stop = || options.watch.is_stopped();
+            let comparison = compare::compare(&log(leader)?, &log(at)?, options.mode, &stop);
+            if comparison.stopped_at.is_some() {
+                return None;
+            }
             pair(inventory, subjects, leader, at, comparison)
         })
         .collect()
@@ -52,8 +57,16 @@ pub(super) fn pair<'a>(
     })
 }
 
-/// The log of a directory as it was read.
-pub(super) fn log<'a>(subject: &Subject<'_>, outcome: &'a PartitionOutcome, limits: Limits) -> Log<'a> {
+/// The log of a directory that was read to its end: only then is known what its cleaner and its
+/// transactions explain.
+pub(super) fn read_whole<'a>(
+    subject: &Subject<'_>,
+    outcome: &'a PartitionOutcome,
+    limits: Limits,
+) -> Option<Log<'a>> {
+    if outcome.interrupted {
+        return None;
+    }
     let segments = subject.segments.iter().map(|segment| LogSegment {
         path: segment.path.clone(),
         base: segment.base,
@@ -62,13 +75,13 @@ pub(super) fn log<'a>(subject: &Subject<'_>, outcome: &'a PartitionOutcome, limi
         identity: segment.identity,
         tail: segment.tail,
     });
-    Log {
+    Some(Log {
         segments: segments.collect(),
         cleaned_below: outcome.facts.cleaned_below,
         withheld: &outcome.facts.withheld,
         starts_at: None,
         limits,
-    }
+    })
 }
 
 fn replica<'a>(dir: &'a PartitionDir, subject: &'a Subject<'_>) -> Replica<'a> {

@@ -1,8 +1,9 @@
 //! What the broker's own topics say of the others, read before them: configurations, transactional
 //! ids, committed positions.
 
+use super::AuditOptions;
 use super::pass::PartitionOutcome;
-use crate::facts::{CommitHistory, Keep};
+use crate::facts::CommitHistory;
 use crate::finding::{Event, EventKind};
 use crate::format::control::ControlRecord;
 use crate::format::internal::InternalError;
@@ -10,7 +11,7 @@ use crate::format::internal::cluster_metadata::{ClusterMetadata, ProducerIdBlock
 use crate::format::internal::consumer_offsets::read_change;
 use crate::format::internal::transaction_state::TransactionalIds;
 use crate::format::segment::TailExpectation;
-use crate::format::{Batch, Decompressor, Limits, Record, SegmentItem, SegmentScanner};
+use crate::format::{Batch, Decompressor, Record, SegmentItem, SegmentScanner};
 use crate::input::{self, Inventory, PartitionDir, ReadMode};
 use crate::report::model::Note;
 use crate::report::wording::counted;
@@ -33,15 +34,10 @@ pub(super) struct InternalTopics {
 impl InternalTopics {
     /// Reads the internal topics among what was named. Damage in them is told by the pass that reads
     /// everything; here what can be read counts.
-    pub(super) fn read(
-        inventory: &Inventory,
-        leaders: &[usize],
-        mode: ReadMode,
-        limits: Limits,
-        keep: Keep,
-    ) -> Self {
-        let mut this = Self { commits: CommitHistory::new(keep), ..Self::default() };
-        let mut decompressor = Decompressor::with_limits(limits);
+    pub(super) fn read(inventory: &Inventory, leaders: &[usize], options: &AuditOptions) -> Self {
+        let mode = options.mode;
+        let mut this = Self { commits: CommitHistory::new(options.commits), ..Self::default() };
+        let mut decompressor = Decompressor::with_limits(options.limits);
         for (at, dir) in inventory.partitions.iter().enumerate() {
             if leaders.get(at) != Some(&at) || !dir.internal {
                 continue;
@@ -57,7 +53,12 @@ impl InternalTopics {
                 }),
                 "__consumer_offsets" => {
                     this.commit_partitions += 1;
-                    each_batch(dir, mode, |batch| this.read_commits(batch, &mut decompressor));
+                    each_batch(dir, mode, |batch| {
+                        // The only one that may be large, and later commits take nothing back.
+                        if !options.watch.is_stopped() {
+                            this.read_commits(batch, &mut decompressor);
+                        }
+                    });
                 }
                 _ => {}
             }

@@ -63,14 +63,7 @@ pub(super) fn judge(
     findings.extend(judgement::reuse::judge(&reused_offsets(inventory, logs.outcomes)));
     if wants == Wants::Repeats {
         // Reads every replica once more, and says nothing of one key.
-        let compared = compared::replicas(
-            inventory,
-            leaders,
-            logs.subjects,
-            logs.outcomes,
-            options.mode,
-            options.limits,
-        );
+        let compared = compared::replicas(inventory, leaders, logs.subjects, logs.outcomes, options);
         findings.extend(judgement::replicas::judge(&compared));
     }
 

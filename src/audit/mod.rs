@@ -54,11 +54,10 @@ use crate::finding::Finding;
 use crate::judgement::{self, duplicates::Examples, duplicates::SurplusChoice};
 use crate::relations::Relations;
 use crate::report;
-use crate::report::answer::Answer;
+use crate::report::answer::{Answer, Reading};
 use crate::report::model::{Note, Report};
 use crate::report::producers::SnapshotState;
 use crate::report::reconcile::Reconciled;
-use crate::report::table::Reading;
 use crate::report::trace::Trace;
 pub use advice::{Advice, advise};
 use groups::Wants;
@@ -129,17 +128,17 @@ fn in_pool<T: Send>(
 }
 
 /// Audits what bears on one key: the batch lane of everything, and of the records those that have the
-/// key, which is all that is held. Also says whether everything could be read.
+/// key, which is all that is held.
 ///
 /// # Errors
 /// As [`run`].
-pub fn trace(options: &AuditOptions, request: &Request<'_>) -> Result<(Answer<Trace>, Reading), AuditError> {
+pub fn trace(options: &AuditOptions, request: &Request<'_>) -> Result<Answer<Trace>, AuditError> {
     let options = AuditOptions { examples: Examples::All, ..options.clone() };
     let audit = in_pool(&options, |threads| run_in_pool(&options, threads, Some(request), None))?;
     let report = audit.report;
-    let reading = Reading::of_complete(report::verdict::of(&report, None).complete);
+    let reading = Reading::of_verdict(&report::verdict::of(&report, None));
     let trace = audit.found.unwrap_or_else(|| Trace::of(request.sought.text()));
-    Ok((Answer::new(report.invocation, report.as_of_timestamp, trace, report.coverage), reading))
+    Ok(Answer::new(report.invocation, report.as_of_timestamp, reading, trace, report.coverage))
 }
 
 /// The one key that is looked for, and how much is told of it.
@@ -178,7 +177,8 @@ fn run_in_pool(
     let (digest_key, room) = (DigestKey::random(), Room::of(options));
     let mut rows = RowStore::new(room.shares.rows, room.space.clone());
     if let Some(reconciler) = &mut reconciler {
-        reconciler.begin(digest_key, &mut rows, room.shares.wanted, &room.space)?;
+        options.watch.enter(Stage::Listing);
+        reconciler.begin(digest_key, &mut rows, &room, &options.watch)?;
     }
     options.watch.enter(Stage::Reading);
     let Prepared { inventory, leaders, internal, topics, samples, plans, large, .. } = &prepared;

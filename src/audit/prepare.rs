@@ -42,7 +42,7 @@ pub(super) fn prepare(options: &AuditOptions) -> Result<Prepared, AuditError> {
     }
     let mut leaders = replicas::leaders(&inventory, options.mode);
     let large = LargeBatches::new(options.limits);
-    let internal = InternalTopics::read(&inventory, &leaders, options.mode, options.limits, options.commits);
+    let internal = InternalTopics::read(&inventory, &leaders, options);
     if !options.partitions.is_all() {
         // What is not chosen was of use for what it says of the rest.
         inventory.choose(&options.partitions).map_err(AuditError::Usage)?;

@@ -78,14 +78,8 @@ pub(super) fn relate(
     let across = relations::group_across_topics(&relations.partitions, &relations.sessions, strays);
     relations.groups.extend(across);
 
-    let (stretches, doubts) = restored::stretches(
-        &prepared.inventory,
-        logs.subjects,
-        logs.outcomes,
-        &logs.led,
-        options.mode,
-        options.limits,
-    );
+    let (stretches, doubts) =
+        restored::stretches(&prepared.inventory, logs.subjects, logs.outcomes, &logs.led, options);
     restored::relate(&mut relations, stretches, &look, || room.wanted())?;
     if wants == Wants::All {
         trace::keep_found(&mut relations, &found);

@@ -4,7 +4,8 @@
 //! compared batch by batch. What both hold from their beginning on is a copied stretch, where something
 //! beside the batches says so ([`CopyMark`]).
 
-use super::compared::log;
+use super::AuditOptions;
+use super::compared::read_whole;
 use super::copies::{self, SecondLook};
 use super::groups::Wanted;
 use super::pass::{PartitionOutcome, Subject};
@@ -13,8 +14,7 @@ use crate::candidates::spill::Sorter;
 use crate::compare::{self, Comparison};
 use crate::error::AuditError;
 use crate::finding::phrase::offsets;
-use crate::format::Limits;
-use crate::input::{Inventory, PartitionDir, ReadMode};
+use crate::input::{Inventory, PartitionDir};
 use crate::relations::{self, Candidate, CopiedStretch, CopyMark, Relations};
 use crate::report::model::Note;
 use crate::units::Offset;
@@ -40,8 +40,7 @@ pub(super) fn stretches(
     subjects: &[Subject<'_>],
     outcomes: &[PartitionOutcome],
     led: &[usize],
-    mode: ReadMode,
-    limits: Limits,
+    options: &AuditOptions,
 ) -> (Vec<CopiedStretch>, Vec<Note>) {
     let pairs = alike(inventory, outcomes, led);
     let compared: Vec<(CopiedStretch, Option<CopyMark>)> = pairs
@@ -50,12 +49,15 @@ pub(super) fn stretches(
             let starts = |at: usize| subjects.get(at).map(|subject| subject.context.log_start_offset);
             let starts_at = starts(original).max(starts(copy));
             let log = |at: usize| {
-                let outcome = outcomes.get(at).filter(|outcome| !outcome.interrupted)?;
-                let mut log = log(subjects.get(at)?, outcome, limits);
+                let mut log = read_whole(subjects.get(at)?, outcomes.get(at)?, options.limits)?;
                 log.starts_at = starts_at;
                 Some(log)
             };
-            let comparison = compare::compare(&log(original)?, &log(copy)?, mode);
+            let stop = || options.watch.is_stopped();
+            let comparison = compare::compare(&log(original)?, &log(copy)?, options.mode, &stop);
+            if comparison.stopped_at.is_some() {
+                return None;
+            }
             let mark = mark(inventory.partitions.get(original)?, inventory.partitions.get(copy)?);
             Some((stretch(&comparison, original, copy, mark.unwrap_or(CopyMark::NoTopicId))?, mark))
         })

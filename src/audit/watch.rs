@@ -28,6 +28,8 @@ struct State {
 pub enum Stage {
     /// Files are found, and samples are taken.
     Preparing,
+    /// A list of expected keys is read.
+    Listing,
     /// Everything is read once.
     Reading,
     /// Digests are grouped, and records that may be copies are read again.
@@ -42,6 +44,7 @@ impl Stage {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Preparing => "finding files",
+            Self::Listing => "reading the list",
             Self::Reading => "reading",
             Self::Comparing => "comparing",
             Self::Judging => "judging",
@@ -79,8 +82,9 @@ impl Watch {
     pub fn stage(&self) -> Stage {
         match self.state.stage.load(Ordering::Relaxed) {
             0 => Stage::Preparing,
-            1 => Stage::Reading,
-            2 => Stage::Comparing,
+            1 => Stage::Listing,
+            2 => Stage::Reading,
+            3 => Stage::Comparing,
             _ => Stage::Judging,
         }
     }
@@ -94,9 +98,10 @@ impl Watch {
     pub(super) fn enter(&self, stage: Stage) {
         let stage = match stage {
             Stage::Preparing => 0,
-            Stage::Reading => 1,
-            Stage::Comparing => 2,
-            Stage::Judging => 3,
+            Stage::Listing => 1,
+            Stage::Reading => 2,
+            Stage::Comparing => 3,
+            Stage::Judging => 4,
         };
         self.state.stage.store(stage, Ordering::Relaxed);
     }

@@ -2,11 +2,11 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
-use super::status::{FOUND, INCOMPLETE};
+use super::status::{self, Outcome};
 use crate::audit::{self, PairNames, SideBySide, TopicPair};
 use crate::error::AuditError;
 use crate::report::answer::Answer;
-use crate::report::table::{self, Events, Reading};
+use crate::report::table::{self, Events};
 use clap::Args;
 use std::io::Write;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ The first path is held against each of the others. Replicas (equal topic id and 
 offset; a mirror has another name and is matched by --key, or by key and value.
 
 Exit status: 0 equal, retention and compaction aside; 1 different; 2 could not run; 3 equal as far as it could be
-read.")]
+read; 130 interrupted.")]
 pub struct CompareArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -63,21 +63,17 @@ pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
     arguments.output.check(&sink)?;
     let listed = super::cap(arguments.max_ranges);
     let names = PairNames { topics: arguments.mirrors.clone() };
-    let SideBySide { compared, coverage, complete, as_of } =
-        audit::side_by_side(&options, &arguments.evidence.paths, &names, listed)?;
-    let equal = compared.all_equal();
-    let answer = Answer::new(options.invocation, as_of, compared, coverage);
-    let reading = Reading::of_complete(complete);
+    let SideBySide { compared, coverage, reading, as_of } = arguments
+        .evidence
+        .watched(&options, || audit::side_by_side(&options, &arguments.evidence.paths, &names, listed))?;
+    let outcome = Outcome::of_found(!compared.all_equal());
+    let answer = Answer::new(options.invocation, as_of, reading, compared, coverage);
     let events = if arguments.timeline { Events::Shown } else { Events::LeftOut };
     arguments.output.write(
         &sink,
         out,
-        |width, out| table::write_compared(&answer, reading, events, width, out),
+        |width, out| table::write_compared(&answer, events, width, out),
         |out| answer.write_json(out),
     )?;
-    Ok(match (equal, complete) {
-        (false, _) => ExitCode::from(FOUND),
-        (true, false) => ExitCode::from(INCOMPLETE),
-        (true, true) => ExitCode::SUCCESS,
-    })
+    Ok(status::of(outcome, reading))
 }

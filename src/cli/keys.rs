@@ -2,7 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
-use super::status::INCOMPLETE;
+use super::status::{self, Outcome};
 use crate::audit::{self, Advice};
 use crate::error::AuditError;
 use crate::report::answer::Answer;
@@ -20,7 +20,8 @@ use std::process::ExitCode;
   dedup-audit keys broker-1/data --save-plan plan.json
   dedup-audit scan broker-2/data --plan plan.json
 
-Exit status: 0 everything was read, 2 could not run, 3 could not read everything.")]
+Exit status: 0 everything was read, 2 could not run, 3 could not read everything, 130
+interrupted.")]
 pub struct KeysArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -39,18 +40,11 @@ pub(super) fn run(arguments: &KeysArguments, out: &mut dyn Write) -> Result<Exit
         output.check_beside(&sink, path, "--save-plan")?;
     }
     let advice = arguments.evidence.watched(&options, || audit::advise(&options))?;
-    let Advice { keys, coverage, as_of, plan, complete } = advice;
+    let Advice { keys, coverage, as_of, plan, reading } = advice;
     if let Some(path) = &arguments.save_plan {
         sink.write(path, output.existing(), |out| out.write_all(plan.to_json().as_bytes()))?;
     }
-    let is_whole =
-        complete && coverage.damage.iter().all(|damage| damage.expected) && coverage.damage_omitted == 0;
-    let answer = Answer::new(options.invocation, as_of, keys, coverage);
-    output.write(
-        &sink,
-        out,
-        |width, out| keys::write(&answer.body, &answer.coverage, width, out),
-        |out| answer.write_json(out),
-    )?;
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    let answer = Answer::new(options.invocation, as_of, reading, keys, coverage);
+    output.write(&sink, out, |width, out| keys::write(&answer, width, out), |out| answer.write_json(out))?;
+    Ok(status::of(Outcome::Clean, reading))
 }

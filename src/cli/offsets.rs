@@ -2,12 +2,12 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
-use super::status::INCOMPLETE;
+use super::status::{self, Outcome};
 use crate::error::AuditError;
 use crate::facts::Keep;
-use crate::report::answer::Answer;
+use crate::report::answer::{Answer, Reading};
 use crate::report::offsets::{Offsets, Wanted};
-use crate::report::table::{self, Reading};
+use crate::report::table;
 use clap::Args;
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,7 +19,8 @@ use std::process::ExitCode;
   dedup-audit offsets /copy/__consumer_offsets-* /copy/orders-*
   dedup-audit offsets broker-1 broker-2 --group billing --commits 0 --format json
 
-Exit status: 0 told; 2 could not run, or no __consumer_offsets among the files; 3 not all could be read.")]
+Exit status: 0 told; 2 could not run, or no __consumer_offsets among the files; 3 not all could be read;
+130 interrupted.")]
 pub struct OffsetsArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -53,16 +54,15 @@ pub(super) fn run(arguments: &OffsetsArguments, out: &mut dyn Write) -> Result<E
     }
     let wanted = Wanted { groups: arguments.groups.clone() };
     let body = Offsets::of(&audit.commits, &audit.report.findings, &wanted);
-    let complete = audit.report.verdict.complete;
     audit.report.coverage.notes.append(&mut audit.commit_notes);
     let report = audit.report;
-    let answer = Answer::new(options.invocation, report.as_of_timestamp, body, report.coverage);
-    let reading = Reading::of_complete(complete);
+    let reading = Reading::of_verdict(&report.verdict);
+    let answer = Answer::new(options.invocation, report.as_of_timestamp, reading, body, report.coverage);
     arguments.output.write(
         &sink,
         out,
-        |width, out| table::write_offsets(&answer, reading, width, out),
+        |width, out| table::write_offsets(&answer, width, out),
         |out| answer.write_json(out),
     )?;
-    Ok(if complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(status::of(Outcome::Clean, reading))
 }

@@ -2,14 +2,14 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
-use super::status::INCOMPLETE;
-use crate::audit::{self, Records, SnapshotStates};
+use super::status::{self, Outcome};
+use crate::audit::{Records, SnapshotStates};
 use crate::error::AuditError;
 use crate::facts::DEFAULT_EXPIRATION_MS;
 use crate::judgement::duplicates::Examples;
-use crate::report::answer::Answer;
+use crate::report::answer::{Answer, Reading};
 use crate::report::producers::{Order, Producers, Wanted};
-use crate::report::table::{self, Reading};
+use crate::report::table;
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::process::ExitCode;
@@ -22,7 +22,8 @@ use std::process::ExitCode;
   dedup-audit producers /var/kafka --pid 1000 --pid 2000 --format json
 
 Looks at batch headers and snapshots alone; --key and --ignore-field change nothing here.
-Exit status: 0 told; 2 could not run; 3 not all could be read. What is found does not change it: use scan.")]
+Exit status: 0 told; 2 could not run; 3 not all could be read;
+130 interrupted. What is found does not change it: use scan.")]
 pub struct ProducersArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -80,22 +81,22 @@ pub(super) fn run(arguments: &ProducersArguments, out: &mut dyn Write) -> Result
     }
     let sink = arguments.evidence.sink();
     arguments.output.check(&sink)?;
-    let audit = audit::run(&options)?;
+    let audit = arguments.evidence.run(&options)?;
     let wanted = Wanted {
         ids: arguments.ids.iter().copied().collect(),
         order: arguments.sort.order(),
         expiration_ms: options.expiration_ms.unwrap_or(DEFAULT_EXPIRATION_MS),
     };
     let body = Producers::of(&audit.report, audit.remembered, &wanted);
-    let complete = audit.report.verdict.complete;
-    let answer = Answer::new(options.invocation, audit.report.as_of_timestamp, body, audit.report.coverage);
-    let reading = Reading::of_complete(complete);
+    let report = audit.report;
+    let reading = Reading::of_verdict(&report.verdict);
+    let answer = Answer::new(options.invocation, report.as_of_timestamp, reading, body, report.coverage);
     let rows = super::cap(arguments.rows);
     arguments.output.write(
         &sink,
         out,
-        |width, out| table::write_producers(&answer, reading, rows, width, out),
+        |width, out| table::write_producers(&answer, rows, width, out),
         |out| answer.write_json(out),
     )?;
-    Ok(if complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(status::of(Outcome::Clean, reading))
 }

@@ -2,16 +2,16 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
-use super::status::{FOUND, INCOMPLETE};
+use super::status::{self, Outcome};
 use crate::audit::{self, Reconciler};
 use crate::error::AuditError;
 use crate::expected::{Field, Fields, FileFormat, Header};
 use crate::keys::KeySpec;
 use crate::plan::KeyChoice;
-use crate::report::answer::Answer;
+use crate::report::answer::{Answer, Reading};
 use crate::report::model::Report;
 use crate::report::reconcile::Reconciled;
-use crate::report::table::{self, Reading};
+use crate::report::table;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ use std::process::ExitCode;
 Stored keys are those of --key; record-key unless it is given. A number and a text with the same digits are one key.
 
 Exit status: 0 each key of the list is stored once; 1 some are not; 2 could not run; 3 each is, and not all could
-be read.")]
+be read; 130 interrupted.")]
 pub struct ReconcileArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -140,7 +140,8 @@ pub(super) fn run(arguments: &ReconcileArguments, out: &mut dyn Write) -> Result
     let listed = super::cap(arguments.max_keys);
     let reconcile = |missing: &mut dyn Write| {
         let file = arguments.expect.clone();
-        audit::reconcile(&options, Reconciler::new(file, fields.clone(), spec.clone(), listed, missing))
+        let reconciler = Reconciler::new(file, fields.clone(), spec.clone(), listed, missing);
+        arguments.evidence.watched(&options, || audit::reconcile(&options, reconciler))
     };
     let (report, body) = match &arguments.write_missing {
         None => reconcile(&mut io::sink())?,
@@ -169,19 +170,14 @@ fn answer(
     body: Reconciled,
     out: &mut dyn Write,
 ) -> Result<ExitCode, AuditError> {
-    let complete = report.verdict.complete;
-    let all_once = body.all_once();
-    let answer = Answer::new(invocation.clone(), report.as_of_timestamp, body, report.coverage);
-    let reading = Reading::of_complete(complete);
+    let reading = Reading::of_verdict(&report.verdict);
+    let outcome = Outcome::of_found(!body.all_once());
+    let answer = Answer::new(invocation.clone(), report.as_of_timestamp, reading, body, report.coverage);
     arguments.output.write(
         &arguments.evidence.sink(),
         out,
-        |width, out| table::write_reconciled(&answer, reading, width, out),
+        |width, out| table::write_reconciled(&answer, width, out),
         |out| answer.write_json(out),
     )?;
-    Ok(match (all_once, complete) {
-        (false, _) => ExitCode::from(FOUND),
-        (true, false) => ExitCode::from(INCOMPLETE),
-        (true, true) => ExitCode::SUCCESS,
-    })
+    Ok(status::of(outcome, reading))
 }

@@ -2,11 +2,10 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
-use super::status::{FOUND, INCOMPLETE};
+use super::status::{self, Outcome};
 use crate::audit::{self, Request, Sought, Values};
 use crate::error::AuditError;
 use crate::report::answer::Answer;
-use crate::report::table::Reading;
 use crate::report::trace;
 use clap::Args;
 use std::io::Write;
@@ -24,7 +23,8 @@ between them. Where the content identifies an event, it is the record key or the
 content's digest.
 
 Exit status: 0 no copy repeats another, and everything was read; 1 a copy repeats another; 2 could
-not run; 3 no copy was found to repeat another, but not everything could be read.")]
+not run; 3 no copy was found to repeat another, but not everything could be read; 130
+interrupted.")]
 pub struct TraceArguments {
     /// The business key, as reports show it
     #[arg(value_name = "KEY")]
@@ -51,17 +51,13 @@ pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<Exi
     }
     let sought = Sought::new(&arguments.sought);
     let request = Request { sought: &sought, most: arguments.max_copies, values };
-    let (answer, reading) = arguments.evidence.watched(&options, || audit::trace(&options, &request))?;
+    let answer = arguments.evidence.watched(&options, || audit::trace(&options, &request))?;
     arguments.output.write(
         &sink,
         out,
-        |width, out| trace::write(&answer, reading, width, out),
+        |width, out| trace::write(&answer, width, out),
         |out| Answer::write_json(&answer, out),
     )?;
     let accused = answer.body.details.iter().any(|finding| finding.counts.surplus_records > 0);
-    Ok(ExitCode::from(match (accused, reading) {
-        (true, _) => FOUND,
-        (false, Reading::Partial | Reading::Interrupted) => INCOMPLETE,
-        (false, Reading::Whole) => 0,
-    }))
+    Ok(status::of(Outcome::of_found(accused), answer.reading()))
 }

@@ -9,7 +9,12 @@ use crate::input::ReadMode;
 use crate::units::Offset;
 
 /// Compares, and gathers by holder what the other log lacks where its cleaner has been.
-pub(super) fn merge(a: &Log<'_>, b: &Log<'_>, mode: ReadMode) -> (Comparison, [Absent; 2]) {
+pub(super) fn merge(
+    a: &Log<'_>,
+    b: &Log<'_>,
+    mode: ReadMode,
+    stop: &dyn Fn() -> bool,
+) -> (Comparison, [Absent; 2]) {
     let begins = [a.first_offset(), b.first_offset()];
     let mut comparison = Comparison { begins, followed: 1, ..Comparison::default() };
     let [Some(first_a), Some(first_b)] = begins else {
@@ -28,8 +33,15 @@ pub(super) fn merge(a: &Log<'_>, b: &Log<'_>, mode: ReadMode) -> (Comparison, [A
         comparison,
         absent: [Absent::default(), Absent::default()],
     };
-    while merge.step() {}
-    merge.rest();
+    let mut stopped = stop();
+    while !stopped && merge.step() {
+        stopped = stop();
+    }
+    if stopped {
+        merge.comparison.stopped_at = merge.sides.iter().map(|side| side.low).min();
+    } else {
+        merge.rest();
+    }
     let [a, b] = merge.sides;
     let mut comparison = merge.comparison;
     comparison.ends = [a.walk.end, b.walk.end];

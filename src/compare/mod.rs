@@ -34,10 +34,14 @@ pub use sketch::Sketch;
 
 use crate::input::ReadMode;
 
-/// Compares two logs.
+/// Compares two logs, or as much of them as `stop` allows.
 #[must_use]
-pub fn compare(a: &Log<'_>, b: &Log<'_>, mode: ReadMode) -> Comparison {
-    let (mut comparison, absent) = merge::merge(a, b, mode);
+pub fn compare(a: &Log<'_>, b: &Log<'_>, mode: ReadMode, stop: &dyn Fn() -> bool) -> Comparison {
+    let (mut comparison, absent) = merge::merge(a, b, mode, stop);
+    if comparison.stopped_at.is_some() {
+        // Whether what only one of them holds decides anything is seen in the rest of the other.
+        return comparison;
+    }
     for (holder, mut absent) in [Side::A, Side::B].into_iter().zip(absent) {
         let lacking = if holder == Side::A { b } else { a };
         cleaner::decide(&mut absent, lacking, mode);

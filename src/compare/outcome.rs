@@ -196,6 +196,8 @@ pub struct Comparison {
     pub differences_omitted: u64,
     /// The first offset that differs without an innocent reason.
     pub first_difference: Option<Offset>,
+    /// Where somebody stopped the comparison: nothing is said of this offset and those behind it.
+    pub stopped_at: Option<Offset>,
     /// The leader epochs of all batches that differ, in each.
     pub differing_epochs: [Option<Epochs>; 2],
     /// Records that each log holds where the other holds another one or none.
@@ -222,7 +224,8 @@ impl Comparison {
     #[must_use]
     pub fn equal_up_to(&self) -> Offset {
         let [a, b] = self.ends;
-        self.first_difference.unwrap_or(a.min(b)).max(self.from)
+        let compared = self.stopped_at.unwrap_or(a.min(b));
+        self.first_difference.unwrap_or(compared).max(self.from)
     }
 
     /// Whether nothing differs without an innocent reason.

@@ -48,8 +48,8 @@ impl Files {
 
 fn compared(a: &Files, b: &Files) -> Comparison {
     assert_ne!(a.directory.path(), b.directory.path());
-    let there = compare(&a.log, &b.log, ReadMode::Positioned);
-    let back = compare(&b.log, &a.log, ReadMode::Positioned);
+    let there = compare(&a.log, &b.log, ReadMode::Positioned, &|| false);
+    let back = compare(&b.log, &a.log, ReadMode::Positioned, &|| false);
     assert_eq!(there.first_difference, back.first_difference, "the order of the two does not matter");
     assert_eq!(there.differing_records[0], back.differing_records[1]);
     assert_eq!(there.missing[0], back.missing[1]);

@@ -101,15 +101,17 @@ impl PartitionChoice {
         self.topics.is_empty() && self.partitions.is_empty()
     }
 
-    fn chooses(&self, dir: &PartitionDir) -> bool {
-        let name = || format!("{}-{}", dir.topic, dir.partition);
-        let topic = self.topics.is_empty() || self.topics.iter().any(|pattern| pattern.matches(&dir.topic));
+    /// Whether a partition of this topic is audited.
+    #[must_use]
+    pub fn chooses(&self, topic: &str, number: i32) -> bool {
+        let name = || format!("{topic}-{number}");
+        let in_topic = self.topics.is_empty() || self.topics.iter().any(|pattern| pattern.matches(topic));
         let partition = self.partitions.is_empty()
             || self.partitions.iter().any(|pattern| match pattern {
-                PartitionPattern::Numbers(first, last) => (*first..=*last).contains(&dir.partition),
+                PartitionPattern::Numbers(first, last) => (*first..=*last).contains(&number),
                 PartitionPattern::Name(pattern) => pattern.matches(&name()),
             });
-        topic && partition
+        in_topic && partition
     }
 }
 
@@ -120,10 +122,18 @@ impl Inventory {
     /// # Errors
     /// A sentence that names the topics that are there.
     pub fn choose(&mut self, choice: &PartitionChoice) -> Result<(), String> {
-        if choice.is_all() {
+        self.choose_where(|dir| choice.chooses(&dir.topic, dir.partition))
+    }
+
+    /// As [`Inventory::choose`], by any question.
+    ///
+    /// # Errors
+    /// A sentence that names the topics that are there.
+    pub fn choose_where(&mut self, chooses: impl Fn(&PartitionDir) -> bool) -> Result<(), String> {
+        let kept: Vec<bool> = self.partitions.iter().map(chooses).collect();
+        if kept.iter().all(|kept| *kept) {
             return Ok(());
         }
-        let kept: Vec<bool> = self.partitions.iter().map(|dir| choice.chooses(dir)).collect();
         let left_out = kept.iter().filter(|kept| !**kept).count();
         if left_out == kept.len() {
             return Err(self.nothing_chosen());

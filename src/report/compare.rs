@@ -13,6 +13,8 @@ pub struct Compared {
     pub pairs: Vec<Pair>,
     /// Directories that have no counterpart.
     pub unpaired: Vec<String>,
+    /// Pairs that were not compared, because the run was interrupted before their logs were read.
+    pub uncompared: Vec<[String; 2]>,
     /// What the differences between replicas mean.
     pub findings: Vec<Finding>,
     /// What happened in these logs, in the order of time; an event that not all copies of a partition
@@ -40,10 +42,13 @@ pub struct Pair {
     pub b: Side,
     /// How their records were matched: `offset`, `key` or `content`.
     pub matched_by: String,
-    /// Whether nothing differs, retention and compaction aside.
+    /// Whether nothing differs, retention and compaction aside, as far as was compared.
     pub equal: bool,
     /// Both hold the same below this offset, from the larger of their starts on; `null` for mirrors.
     pub equal_up_to: Option<i64>,
+    /// Where an interrupted run stopped comparing: nothing is said of what stands from here on; `null` where
+    /// both were compared to their ends.
+    pub stopped_at: Option<i64>,
     /// The first offset that differs without an innocent reason; `null` for mirrors.
     pub first_difference: Option<i64>,
     /// What only the first one holds, its tail behind the end of the other among it.

@@ -3,9 +3,11 @@
 //! Goes in: what the adviser found. Comes out: the part of the answer that JSON shows, and the same
 //! for people. Keys are shown as examples, escaped; whole values never are.
 
+use super::answer::Answer;
 use super::escape::{Terminal, width};
 use super::layout::{Page, Width};
-use super::model::{Coverage, Identity};
+use super::model::Identity;
+use super::table::write_coverage;
 use super::wording::{counted, number};
 use crate::finding::BusinessKey;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -85,13 +87,9 @@ pub struct VolatileReport {
 ///
 /// # Errors
 /// What the writer says.
-pub fn write(
-    report: &KeysReport,
-    coverage: &Coverage,
-    columns: Width,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(answer: &Answer<KeysReport>, columns: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(columns);
+    let report = &answer.body;
     if report.topics.is_empty() {
         page.paragraph(0, "No topic with records was found.");
     }
@@ -99,15 +97,7 @@ pub fn write(
         topic.show(&mut page);
         page.blank();
     }
-    page.hanging(0, &format!("{:<12}", "Coverage"), &super::verdict::amount(coverage));
-    for damage in coverage.damage.iter().take(SHOWN) {
-        let text = format!("{} at {}: {}", damage.file, damage.position, damage.detail);
-        page.hanging(0, &" ".repeat(12), &format!("damage: {}", Terminal::text(&text)));
-    }
-    for note in coverage.notes.iter().take(SHOWN) {
-        let text = format!("{}: {}", note.file.as_deref().unwrap_or_default(), note.detail);
-        page.hanging(0, &" ".repeat(12), &format!("note: {}", Terminal::text(&text)));
-    }
+    write_coverage(&mut page, &answer.coverage, answer.reading());
     page.write(out)
 }
 

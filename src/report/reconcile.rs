@@ -52,6 +52,8 @@ pub struct Expected {
     pub repeated_entries: u64,
     /// Entries without a key.
     pub entries_without_key: u64,
+    /// The line of the list from which on it was not read, because the run was interrupted.
+    pub stopped_at_line: Option<u64>,
 }
 
 /// Keys that are stored more than once.

@@ -7,7 +7,7 @@ use super::answer::Answer;
 use super::escape::Terminal;
 use super::layout::{NO_BREAK, Page, Width};
 use super::model::Visibility;
-use super::table::{Reading, write_coverage};
+use super::table::write_coverage;
 use super::wording::{self, counted, day, later, listed, number, opening, time};
 use crate::finding::{Copy, Event, Finding, in_turn};
 use serde::Serialize;
@@ -96,7 +96,7 @@ pub struct Difference {
 ///
 /// # Errors
 /// What the writer says.
-pub fn write(answer: &Answer<Trace>, reading: Reading, width: Width, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(answer: &Answer<Trace>, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let trace = &answer.body;
     let mut page = Page::new(width);
     head(&mut page, trace);
@@ -107,7 +107,7 @@ pub fn write(answer: &Answer<Trace>, reading: Reading, width: Width, out: &mut d
         findings(&mut page, trace);
     }
     page.blank();
-    write_coverage(&mut page, &answer.coverage, reading);
+    write_coverage(&mut page, &answer.coverage, answer.reading());
     page.write(out)
 }
 

@@ -14,8 +14,10 @@ mod join;
 pub(super) mod lookup;
 mod tell;
 
+use super::Watch;
 use super::groups::PartitionView;
-use crate::candidates::spill::{Sorter, TempSpace};
+use super::logs::Room;
+use crate::candidates::spill::Sorter;
 use crate::candidates::{DigestKey, Row, RowStore};
 use crate::error::AuditError;
 use crate::expected::{Entries, ExpectedError, Fields};
@@ -43,6 +45,8 @@ pub struct Reconciler<'w> {
     /// Takes a line for each missing key, in the order of the list.
     pub missing: &'w mut dyn Write,
     join: Option<Join>,
+    /// The entry at which somebody stopped the reading of the list.
+    stopped_at: Option<u64>,
     answer: Option<Reconciled>,
 }
 
@@ -55,7 +59,7 @@ impl<'w> Reconciler<'w> {
         listed: usize,
         missing: &'w mut dyn Write,
     ) -> Self {
-        Self { file, fields, key, listed, missing, join: None, answer: None }
+        Self { file, fields, key, listed, missing, join: None, stopped_at: None, answer: None }
     }
 
     /// What came out, when the audit is done.
@@ -69,11 +73,15 @@ impl<'w> Reconciler<'w> {
         &mut self,
         digest_key: DigestKey,
         rows: &mut RowStore,
-        results: usize,
-        space: &TempSpace,
+        room: &Room,
+        watch: &Watch,
     ) -> Result<(), AuditError> {
         let mut entries = Entries::open(&self.file, &self.fields).map_err(|error| unusable(&error))?;
         while let Some(entry) = entries.next_entry().map_err(|error| unusable(&error))? {
+            if watch.is_stopped() {
+                self.stopped_at = Some(entry.number);
+                break;
+            }
             if !entry.has_key() {
                 continue;
             }
@@ -83,7 +91,7 @@ impl<'w> Reconciler<'w> {
                 rows.push(Row { identity, selector: 0, partition: OF_THE_LIST, offset })?;
             }
         }
-        self.join = Some(Join::new(Sorter::new(results, space.clone()), self.listed));
+        self.join = Some(Join::new(Sorter::new(room.shares.wanted, room.space.clone()), self.listed));
         Ok(())
     }
 

@@ -116,6 +116,10 @@ pub(super) fn tell(
     let mut entries =
         Entries::open(&reconciler.file, &reconciler.fields).map_err(|error| unusable(&error))?;
     while let Some(entry) = entries.next_entry().map_err(|error| unusable(&error))? {
+        if reconciler.stopped_at.is_some_and(|stopped| stopped <= entry.number) {
+            telling.answer.expected.stopped_at_line = Some(entry.line);
+            break;
+        }
         telling.answer.expected.entries += 1;
         if !entry.has_key() {
             telling.answer.expected.entries_without_key += 1;

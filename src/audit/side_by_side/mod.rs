@@ -23,7 +23,7 @@ use super::logs::newest_time;
 use super::pass::{self, Subject};
 use super::prepare::{Chosen, subject};
 use super::topics::Topics;
-use super::{AuditOptions, compared, in_pool};
+use super::{AuditOptions, Stage, compared, in_pool};
 use crate::candidates::spill::TempSpace;
 use crate::candidates::{DigestKey, RowStore};
 use crate::compare;
@@ -34,6 +34,7 @@ use crate::judgement;
 use crate::keys::KeySpec;
 use crate::plan::{KeyChoice, Sample, TopicPlan};
 use crate::relations::Relations;
+use crate::report::answer::Reading;
 use crate::report::compare::Compared;
 use crate::report::model::Coverage;
 use pairs::MatchedBy;
@@ -49,8 +50,8 @@ pub struct SideBySide {
     pub compared: Compared,
     /// How much was read.
     pub coverage: Coverage,
-    /// Whether everything could be read, expected damage aside.
-    pub complete: bool,
+    /// How much of it was read.
+    pub reading: Reading,
     /// The newest time of the evidence.
     pub as_of: Option<i64>,
 }
@@ -75,11 +76,17 @@ fn compare_all(
     listed: usize,
     threads: usize,
 ) -> Result<SideBySide, AuditError> {
-    let inventory = input::discover(sides, &DiscoverOptions { leftovers: options.leftovers })?;
+    let mut inventory = input::discover(sides, &DiscoverOptions { leftovers: options.leftovers })?;
+    let large = LargeBatches::new(options.limits);
+    let every: Vec<usize> = (0..inventory.partitions.len()).collect();
+    let internal = InternalTopics::read(&inventory, &every, options);
+    let chosen = |topic: &str, partition| options.partitions.chooses(topic, partition);
+    inventory
+        .choose_where(|dir| names.names_of(&dir.topic).any(|topic| chosen(topic, dir.partition)))
+        .map_err(AuditError::Usage)?;
+    let inventory = inventory;
     let (pairs, unpaired) = pairs::find(&inventory, sides, names)?;
     let every: Vec<usize> = (0..inventory.partitions.len()).collect();
-    let large = LargeBatches::new(options.limits);
-    let internal = InternalTopics::read(&inventory, &every, options.mode, options.limits, options.commits);
 
     let (shown, matching) = specs(&options.key);
     let plan = |topic: &str, spec: &KeySpec| -> TopicPlan {
@@ -110,8 +117,10 @@ fn compare_all(
     let (space, shares) =
         (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares(options.limits));
     let mut rows = RowStore::new(shares.rows, space.clone());
+    options.watch.enter(Stage::Reading);
     let outcomes =
         pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows, &options.watch)?;
+    options.watch.enter(Stage::Comparing);
     let mut mirrors = mirror::matched(rows, &pairs, &outcomes, listed, || {
         crate::candidates::spill::Sorter::new(shares.wanted, space.clone())
     })?;
@@ -135,21 +144,31 @@ fn compare_all(
     };
     let teller = tell::Teller { inventory: &inventory, subjects: &subjects, outcomes: &outcomes, listed };
     let mut answer = Compared { unpaired, ..Compared::default() };
-    let mut replicas = Vec::new();
+    let (mut replicas, mut told_pairs) = (Vec::new(), Vec::new());
+    let mut interrupted = outcomes.iter().any(|outcome| outcome.interrupted);
     for (pair, mirror) in pairs.iter().zip(mirrors.drain(..)) {
-        let told = if let Some(mirror) = mirror {
+        let log = |at: usize| compared::read_whole(subjects.get(at)?, outcomes.get(at)?, options.limits);
+        let sides = (log(pair.a), log(pair.b));
+        let (Some(a), Some(b), false) = (sides.0, sides.1, options.watch.is_stopped()) else {
+            interrupted = true;
+            answer.uncompared.push(teller.names(pair));
+            continue;
+        };
+        told_pairs.push(*pair);
+        answer.pairs.push(if let Some(mirror) = mirror {
             teller.mirror(pair, mirror, &options.key)
         } else {
-            let log = |at: usize| Some(compared::log(subjects.get(at)?, outcomes.get(at)?, options.limits));
-            let (Some(a), Some(b)) = (log(pair.a), log(pair.b)) else { continue };
-            let comparison = compare::compare(&a, &b, options.mode);
+            let comparison = compare::compare(&a, &b, options.mode, &|| options.watch.is_stopped());
+            interrupted |= comparison.stopped_at.is_some();
             let told = teller.replicas(pair, &comparison);
-            replicas.extend(compared::pair(&inventory, &subjects, pair.a, pair.b, comparison));
+            if comparison.stopped_at.is_none() {
+                replicas.extend(compared::pair(&inventory, &subjects, pair.a, pair.b, comparison));
+            }
             told
-        };
-        answer.pairs.push(told);
+        });
     }
-    tell::add_records(&mut answer, &pairs, &look, &relations, listed, || {
+    options.watch.enter(Stage::Judging);
+    tell::add_records(&mut answer, &told_pairs, &look, &relations, listed, || {
         crate::candidates::spill::Sorter::new(shares.wanted, space.clone())
     })?;
     answer.findings = judgement::replicas::judge(&replicas);
@@ -178,7 +197,8 @@ fn compare_all(
         as_of,
     };
     let (coverage, complete) = super::assemble::coverage_alone(&parts);
-    Ok(SideBySide { compared: answer, coverage, complete, as_of })
+    let reading = if interrupted { Reading::Interrupted } else { Reading::of_complete(complete) };
+    Ok(SideBySide { compared: answer, coverage, reading, as_of })
 }
 
 /// The key that is shown, and the key by which the records of a mirror are matched.

@@ -11,6 +11,18 @@ pub struct PairNames {
     pub topics: Vec<TopicPair>,
 }
 
+impl PairNames {
+    /// The topic itself, and what it is called on the other side.
+    pub(super) fn names_of<'n>(&'n self, topic: &'n str) -> impl Iterator<Item = &'n str> {
+        let others = self.topics.iter().filter_map(move |pair| match (pair.a == topic, pair.b == topic) {
+            (true, _) => Some(pair.b.as_str()),
+            (false, true) => Some(pair.a.as_str()),
+            (false, false) => None,
+        });
+        std::iter::once(topic).chain(others)
+    }
+}
+
 /// A topic and its mirror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicPair {

@@ -33,6 +33,12 @@ pub(super) struct Teller<'a> {
 }
 
 impl Teller<'_> {
+    /// The two directories of a pair, as a line names them.
+    pub(super) fn names(&self, pair: &DirPair) -> [String; 2] {
+        let name = |at: usize| self.inventory.partitions.get(at).map(|dir| dir.display.clone());
+        [pair.a, pair.b].map(|at| name(at).unwrap_or_default())
+    }
+
     /// Two logs that were compared by offset.
     pub(super) fn replicas(&self, pair: &DirPair, comparison: &Comparison) -> Pair {
         let mut told = self.head(pair, "offset");
@@ -77,6 +83,7 @@ impl Teller<'_> {
         told.ranges_omitted = omitted;
         told.equal = comparison.agrees() && comparison.rest.is_none();
         told.equal_up_to = Some(comparison.equal_up_to().0);
+        told.stopped_at = comparison.stopped_at.map(|offset| offset.0);
         told.first_difference = comparison.first_difference.map(|offset| offset.0);
         told.compaction_only = comparison.compaction_only();
         let lacks = |of: Of| comparison.missing.get(of.index()).copied().unwrap_or_default();

@@ -4,7 +4,7 @@
 use super::{coverage, escaped, finding, named, timeline};
 use crate::finding::Visibility;
 use crate::finding::phrase::{offsets, range};
-use crate::report::answer::Answer;
+use crate::report::answer::{Answer, Reading};
 use crate::report::compare::{Compared, Mirror, Pair, Range, Side};
 use crate::report::escape::Terminal;
 use crate::report::layout::{Page, Width};
@@ -29,16 +29,10 @@ pub enum Events {
 }
 
 /// Writes the answer.
-pub fn write(
-    answer: &Answer<Compared>,
-    reading: coverage::Reading,
-    events: Events,
-    width: Width,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(answer: &Answer<Compared>, events: Events, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(width);
     let told = &answer.body;
-    page.paragraph(0, &headline(told));
+    page.paragraph(0, &headline(told, answer.reading()));
     let mut in_order: Vec<&Pair> = told.pairs.iter().collect();
     in_order.sort_by_key(|pair| pair.equal);
     for pair in in_order.iter().take(PAIRS) {
@@ -65,16 +59,29 @@ pub fn write(
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         page.paragraph(0, &format!("Without counterpart: {}{more}", shown.join(", ")));
     }
-    coverage::write(&mut page, &answer.coverage, reading);
+    for [a, b] in told.uncompared.iter().take(SHOWN) {
+        page.paragraph(0, &format!("Not compared: {} — {}", escaped(a), escaped(b)));
+    }
+    let more = told.uncompared.len().saturating_sub(SHOWN) as u64;
+    if more > 0 {
+        page.paragraph(0, &format!("… and {} more", counted(more, "pair")));
+    }
+    coverage::write(&mut page, &answer.coverage, answer.reading());
     page.write(out)
 }
 
-fn headline(told: &Compared) -> String {
-    let all = told.pairs.len() as u64;
+fn headline(told: &Compared, reading: Reading) -> String {
+    let all = counted(told.pairs.len() as u64, "pair");
     let different = told.pairs.iter().filter(|pair| !pair.equal).count() as u64;
-    match different {
-        0 => format!("{} compared: all are equal.", counted(all, "pair")),
-        different => format!("{} compared: {} different.", counted(all, "pair"), number(different)),
+    match (different, reading) {
+        (0, Reading::Interrupted) => format!("Interrupted: of {all}, no difference was seen until then."),
+        (different, Reading::Interrupted) => {
+            format!("Interrupted: of {all}, {} different.", number(different))
+        }
+        (0, Reading::Whole | Reading::Partial) => format!("{all} compared: all are equal."),
+        (different, Reading::Whole | Reading::Partial) => {
+            format!("{all} compared: {} different.", number(different))
+        }
     }
 }
 
@@ -137,6 +144,9 @@ fn state(pair: &Pair) -> String {
         return format!("matched by {}: {equal}", named(&pair.matched_by));
     }
     let up_to = pair.equal_up_to.unwrap_or(0);
+    if let (Some(stopped), None) = (pair.stopped_at, pair.first_difference) {
+        return format!("equal below offset {up_to}; not compared from offset {stopped} on");
+    }
     match (pair.first_difference, pair.equal, pair.compaction_only) {
         (Some(first), ..) => format!("equal below offset {up_to}; the first difference is at {first}"),
         (None, false, _) => format!("equal below offset {up_to}; one of them goes on behind it"),

@@ -3,6 +3,7 @@
 use super::backdrop::label;
 use super::{escaped, named};
 use crate::finding::phrase::offsets;
+use crate::report::answer::Reading;
 use crate::report::layout::Page;
 use crate::report::model::{Coverage, DamageReport, Report};
 use crate::report::verdict::amount;
@@ -13,32 +14,8 @@ const DAMAGE: usize = 10;
 /// Notes that are shown.
 const NOTES: usize = 10;
 
-/// How much of what was given was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// All of it, expected damage aside.
-    Whole,
-    /// The coverage says what is missing.
-    Partial,
-    /// The run was stopped.
-    Interrupted,
-}
-
-impl Reading {
-    /// Of a run that nobody stopped.
-    #[must_use]
-    pub const fn of_complete(complete: bool) -> Self {
-        if complete { Self::Whole } else { Self::Partial }
-    }
-}
-
 pub(super) fn show(page: &mut Page, report: &Report) {
-    let reading = if report.verdict.interrupted {
-        Reading::Interrupted
-    } else {
-        Reading::of_complete(report.verdict.complete)
-    };
-    write(page, &report.coverage, reading);
+    write(page, &report.coverage, Reading::of_verdict(&report.verdict));
 }
 
 /// The coverage of any answer.

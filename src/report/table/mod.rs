@@ -19,7 +19,6 @@ mod timeline;
 
 pub use compare::{Events, write as write_compared};
 pub(super) use copies::writer;
-pub use coverage::Reading;
 pub(super) use coverage::write as write_coverage;
 pub(super) use finding::{head, show_whole};
 pub use offsets::write as write_offsets;

@@ -22,12 +22,7 @@ const GENERATIONS: usize = 5;
 const FINDINGS: usize = 20;
 
 /// Writes the answer.
-pub fn write(
-    answer: &Answer<Offsets>,
-    complete: coverage::Reading,
-    width: Width,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(answer: &Answer<Offsets>, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(width);
     let offsets = &answer.body;
     page.paragraph(0, &headline(offsets));
@@ -54,7 +49,7 @@ pub fn write(
             ),
         );
     }
-    coverage::write(&mut page, &answer.coverage, complete);
+    coverage::write(&mut page, &answer.coverage, answer.reading());
     page.write(out)
 }
 

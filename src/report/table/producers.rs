@@ -18,13 +18,7 @@ const GAPS: usize = 3;
 const FINDINGS: usize = 10;
 
 /// Writes the answer, with at most `rows` sessions.
-pub fn write(
-    answer: &Answer<Producers>,
-    complete: coverage::Reading,
-    rows: usize,
-    width: Width,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(answer: &Answer<Producers>, rows: usize, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(width);
     let body = &answer.body;
     page.paragraph(0, &headline(body));
@@ -43,7 +37,7 @@ pub fn write(
         page.paragraph(0, &format!("… and {more} more in the JSON"));
     }
     page.blank();
-    coverage::write(&mut page, &answer.coverage, complete);
+    coverage::write(&mut page, &answer.coverage, answer.reading());
     page.write(out)
 }
 

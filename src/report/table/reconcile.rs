@@ -17,12 +17,7 @@ const SHOWN: usize = 10;
 const KEY_COLUMNS: usize = 48;
 
 /// Writes the answer.
-pub fn write(
-    answer: &Answer<Reconciled>,
-    reading: coverage::Reading,
-    width: Width,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(answer: &Answer<Reconciled>, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(width);
     let told = &answer.body;
     page.paragraph(0, &headline(told));
@@ -46,7 +41,7 @@ pub fn write(
     for doubt in &told.doubts {
         page.hanging(0, &label("Not read"), &escaped(doubt));
     }
-    coverage::write(&mut page, &answer.coverage, reading);
+    coverage::write(&mut page, &answer.coverage, answer.reading());
     page.write(out)
 }
 
