@@ -62,6 +62,84 @@ fn a_set_that_is_published_as_a_whole_at_each_run_is_only_possibly_a_replay() {
 }
 
 #[test]
+fn a_list_that_each_run_publishes_beside_its_own_news_is_nobodys_replay() {
+    let findings = |runs: &[Vec<i64>]| {
+        let case = Case::new();
+        let log = (0..).zip(runs).fold(SegmentBuilder::new(), |segment, (at, orders)| {
+            session(segment, 1 + at, FIRST_TIME + at * HOUR, orders.iter().copied())
+        });
+        case.log("orders-0", log);
+        case.findings("record-key")
+    };
+    let run = |list: std::ops::Range<i64>, news: std::ops::Range<i64>| list.chain(news).collect::<Vec<_>>();
+    let nights = [run(0..30, 100..104), run(0..30, 200..205), run(0..30, 300..303)];
+    assert!(of(&findings(&nights), "resend-new-session", "orders").is_empty());
+    // The news first, or among the list.
+    let first = [run(100..104, 0..30), run(200..205, 0..30), run(300..303, 0..30)];
+    assert!(of(&findings(&first), "resend-new-session", "orders").is_empty());
+    let among =
+        |at: i64| (0..30).map(|row| if row % 9 == 0 { 100 * at + row } else { row }).collect::<Vec<_>>();
+    assert!(of(&findings(&[among(1), among(2), among(3)]), "resend-new-session", "orders").is_empty());
+
+    // Two runs may as well be a restart that read one of several inputs again.
+    let all = findings(&nights[..2]);
+    let twice = one(&all, "resend-new-session");
+    assert_eq!(twice["confidence"], "possible");
+    assert!(kept(twice).contains(&"full publication"), "{twice:#}");
+    let left_out = "4 records of the earlier session behind the first repeated one did not come again";
+    assert!(says(twice, "facts", left_out), "{twice:#}");
+
+    // Twins that are replays: each start reads all that is there; or the list was the end of a session.
+    let growing = [run(0..30, 30..34), run(0..34, 34..39), run(0..39, 39..42)];
+    assert_eq!(of(&findings(&growing), "resend-new-session", "orders").len(), 2);
+    let stuck = [run(0..40, 40..60), run(40..60, 100..103), run(40..60, 200..203), run(40..60, 300..303)];
+    let looped = findings(&stuck);
+    assert_eq!(one(&looped, "resend-new-session")["counts"]["surplusRecords"], 60);
+}
+
+#[test]
+fn what_a_service_says_at_each_start_beside_its_work_is_no_replay() {
+    let findings = |work: &dyn Fn(i64) -> std::ops::Range<i64>| {
+        let case = Case::new();
+        let (mut starts, mut journal) = (SegmentBuilder::new(), SegmentBuilder::new());
+        for life in 0..3 {
+            let start = batch().producer(life, 0, 0).time(FIRST_TIME + life * HOUR);
+            starts = starts.batch(start.record("service", "started"));
+            journal = session(journal, life, FIRST_TIME + life * HOUR, work(life));
+        }
+        case.log("orders-0", starts).log("journal-0", journal);
+        case.findings("record-key")
+    };
+    assert!(of(&findings(&|life| 10 * life..10 * life + 10), "resend-new-session", "orders").is_empty());
+    // Work that comes again as well is another matter.
+    assert!(!of(&findings(&|life| 5 * life..5 * life + 10), "resend-new-session", "orders").is_empty());
+}
+
+#[test]
+fn contents_without_a_key_that_come_back_in_life_after_life_are_meant() {
+    let lives = |lives: i64, key: &str| {
+        let case = Case::new();
+        let log = (0..lives).fold(SegmentBuilder::new(), |segment, life| {
+            (0..9).fold(segment, |segment, sequence| {
+                let time = FIRST_TIME + life * HOUR + i64::from(sequence) * 1_000;
+                let count = batch().producer(life, 0, sequence).time(time);
+                segment.batch(count.record((), format!("{} open", sequence % 3)))
+            })
+        });
+        case.log("orders-0", log);
+        case.findings(key)
+    };
+    let accused =
+        |findings: &[Value]| findings.iter().any(|finding| finding["counts"]["surplusRecords"] != 0);
+    for key in ["auto", "value"] {
+        assert!(!accused(&lives(2, key)), "{key}: {:#?}", lives(2, key));
+    }
+    // Within one life nobody can tell.
+    let once = lives(1, "auto");
+    assert_eq!(one(&once, "resend-same-session")["confidence"], "possible", "{once:#?}");
+}
+
+#[test]
 fn text_that_people_type_in_session_after_session_is_no_replay() {
     let case = Case::new();
     let typed = (0..5).fold(SegmentBuilder::new(), |segment, at| {
@@ -130,6 +208,34 @@ fn the_first_events_of_a_second_instance_that_is_behind_are_no_restart() {
     let findings = case.findings("record-key");
     assert_eq!(one(&findings, "concurrent-producers")["counts"]["surplusRecords"], 10);
     assert!(of(&findings, "resend-new-session", "orders").is_empty());
+}
+
+#[test]
+fn a_second_instance_that_is_seen_in_another_partition_first_is_no_restart() {
+    // Both write six orders; 0 to 2 go to one partition, 3 to 5 to the other.
+    let log = |events: &[(i64, i64, i64)]| {
+        let mut sequences = [0, 0];
+        events.iter().fold(SegmentBuilder::new(), |segment, &(writer, order, time)| {
+            let sequence = &mut sequences[usize::try_from(writer).unwrap()];
+            let event = batch().producer(7 + writer, 0, *sequence).time(FIRST_TIME + time);
+            *sequence += 1;
+            segment.batch(event.record(format!("order-{order}"), "x"))
+        })
+    };
+    let case = Case::new();
+    case.log("orders-0", log(&[(1, 0, 0), (0, 0, 10), (0, 1, 11), (0, 2, 12)]));
+    case.log("orders-1", log(&[(0, 3, 13), (0, 4, 14), (0, 5, 15), (1, 3, 20), (1, 4, 21), (1, 5, 22)]));
+    let findings = case.findings("record-key");
+    let together = one(&findings, "concurrent-producers");
+    assert_eq!(together["counts"]["surplusRecords"], 4, "{together:#}");
+    assert!(says(together, "facts", "in 3 more another partition does"), "{together:#}");
+    assert!(of(&findings, "resend-new-session", "orders").is_empty());
+
+    // The same copies by one that nothing shows before: a restart, and the earlier one fell silent.
+    let case = Case::new();
+    case.log("orders-0", log(&[(0, 0, 10), (0, 1, 11), (0, 2, 12), (1, 0, 19)]));
+    case.log("orders-1", log(&[(0, 3, 13), (0, 4, 14), (0, 5, 15), (1, 3, 20), (1, 4, 21), (1, 5, 22)]));
+    assert_eq!(one(&case.findings("record-key"), "resend-new-session")["counts"]["surplusRecords"], 4);
 }
 
 #[test]

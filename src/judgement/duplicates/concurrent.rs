@@ -3,6 +3,7 @@
 //! Evidence: the session of the copy had written before the original was. Inside a partition offsets
 //! answer that, never client times; lifetimes that merely overlap prove nothing.
 
+use super::alive::Alive;
 use super::episode::Episode;
 use super::pair::{Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were};
@@ -21,11 +22,23 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let sessions = episode.sessions();
     let proved = episode.count(|p| p.later_session_begun() == Begun::Before && is_told_by_offsets(p));
     let by_time = episode.count(|p| p.later_session_begun() == Begun::Before && !is_told_by_offsets(p));
-    let mut facts = vec![format!(
-        "in {proved} of {} pairs the offsets show that the writer of the copy had begun before the original was written{}",
+    let alive = Alive::of(episode.pairs());
+    let elsewhere = episode.count(|p| p.later_session_begun() != Begun::Before && alive.shows(p));
+    let behind = episode.surplus().saturating_sub(proved + by_time + elsewhere);
+    let mut shown = vec![format!(
+        "in {proved} of {} pairs the offsets show that the writer of the copy had begun before the original was written",
         episode.surplus(),
-        if by_time > 0 { format!(", in {by_time} more its times do") } else { String::new() }
     )];
+    for (pairs, why) in [
+        (by_time, "its times do"),
+        (elsewhere, "another partition does, by the clock of the original's writer"),
+        (behind, "it is first seen behind the original, and the others show both alive"),
+    ] {
+        if pairs > 0 {
+            shown.push(format!("in {pairs} more {why}"));
+        }
+    }
+    let mut facts = vec![shown.join(", ")];
     facts.extend(
         sessions.iter().take(LIVES).map(|session| session_life(episode.relations, episode.topic, session)),
     );

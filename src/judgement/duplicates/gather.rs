@@ -5,8 +5,11 @@
 //! have no sessions; there a pause of [`PAUSE_MS`] between two surplus copies begins a new episode.
 //! Copied files are one episode a topic, whoever wrote what they hold.
 
+use super::alive::Alive;
 use super::episode::Episode;
 use super::pair::Pair;
+use super::publication::{self, Overlap, Repeat};
+use super::recurring;
 use crate::finding::{Code, Level};
 use crate::relations::{KeyGroup, Relations};
 use crate::units::{Offset, Sequence};
@@ -47,11 +50,13 @@ struct Entry {
 /// All episodes, in the order of code, topic and sessions.
 pub(super) fn gather(
     relations: &Relations,
-    mechanism: impl Fn(&Pair<'_>) -> Option<Code>,
+    mechanism: impl Fn(&Pair<'_>, &recurring::Writers) -> Option<Code>,
 ) -> Vec<Episode<'_>> {
     let mut entries = accused(relations, mechanism);
     forgive_returning_states(relations, &mut entries);
+    see_elsewhere(relations, &mut entries);
     join_the_living(&mut entries);
+    forgive_publications(relations, &mut entries);
     join_loops(&mut entries);
     widen_retries(relations, &mut entries);
     doubt_long_retries(relations, &mut entries);
@@ -82,12 +87,16 @@ impl Key {
     }
 }
 
-fn accused(relations: &Relations, mechanism: impl Fn(&Pair<'_>) -> Option<Code>) -> Vec<Entry> {
+fn accused(
+    relations: &Relations,
+    mechanism: impl Fn(&Pair<'_>, &recurring::Writers) -> Option<Code>,
+) -> Vec<Entry> {
     let mut entries = Vec::new();
     for (group_at, group) in relations.groups.iter().enumerate() {
+        let by_writer = recurring::Writers::of(group);
         for (copy_at, related) in group.copies.iter().enumerate() {
             let Some(pair) = Pair::new(relations, group, related) else { continue };
-            let Some(code) = mechanism(&pair) else { continue };
+            let Some(code) = mechanism(&pair, &by_writer) else { continue };
             let writers = match code {
                 Code::RestoredCopy => Writers::Files(pair.partition(pair.earlier).map(|note| note.topic)),
                 _ => Writers::Sessions(pair.earlier.session, pair.later.session),
@@ -133,6 +142,34 @@ fn doubt_long_retries(relations: &Relations, entries: &mut [Entry]) {
     }
 }
 
+/// Leaves out the lists that a job publishes as a whole at each run.
+fn forgive_publications(relations: &Relations, entries: &mut Vec<Entry>) {
+    let repeat = |entry: &Entry| -> Option<Repeat> {
+        match entry.key.writers {
+            Writers::Sessions(Some(earlier), Some(later)) if entry.key.code == Code::ResendNewSession => {
+                Some((entry.key.topic, earlier, later))
+            }
+            Writers::Sessions(..) | Writers::Circle(_) | Writers::Loop(_) | Writers::Files(_) => None,
+        }
+    };
+    let mut by_sessions: BTreeMap<Repeat, Vec<(usize, usize)>> = BTreeMap::new();
+    for entry in entries.iter() {
+        if let Some(repeat) = repeat(entry) {
+            by_sessions.entry(repeat).or_default().push((entry.group, entry.copy));
+        }
+    }
+    let overlap = |copies: Vec<(usize, usize)>| {
+        let pairs = copies.iter().filter_map(|&(group, copy)| {
+            let group = relations.groups.get(group)?;
+            Pair::new(relations, group, group.copies.get(copy)?)
+        });
+        (Overlap::of(pairs), copies.iter().map(|&(group, _)| group).collect())
+    };
+    let repeats = by_sessions.into_iter().map(|(repeat, copies)| (repeat, overlap(copies))).collect();
+    let published = publication::published(relations, &repeats);
+    entries.retain(|entry| repeat(entry).is_none_or(|repeat| !published.contains(&repeat)));
+}
+
 /// Leaves out copies in a later session that are no copies by themselves: the key had other content
 /// since, so a state came back; or no key tells events apart and the content comes up in session after
 /// session, as typed tests and statuses do. Unless the records beside it came again beside it, as in a
@@ -174,6 +211,20 @@ fn recurs(group: &KeyGroup) -> bool {
     })
 }
 
+/// Takes the word "restart" back where another partition shows both writers alive.
+fn see_elsewhere(relations: &Relations, entries: &mut [Entry]) {
+    let pair = |entry: &Entry| {
+        let group = relations.groups.get(entry.group)?;
+        Pair::new(relations, group, group.copies.get(entry.copy)?)
+    };
+    let alive = Alive::of(entries.iter().filter_map(pair));
+    for entry in entries.iter_mut().filter(|entry| entry.key.code == Code::ResendNewSession) {
+        if pair(entry).is_some_and(|pair| alive.shows(&pair)) {
+            entry.key.code = Code::ConcurrentProducers;
+        }
+    }
+}
+
 /// How many events two writers share while both are alive, for one that looks like a restart.
 const SIDE_BY_SIDE: u64 = 2;
 
@@ -182,7 +233,7 @@ const SIDE_BY_SIDE: u64 = 2;
 const BEHIND: u64 = 3;
 
 /// Two sessions, the smaller first.
-type SessionPair = (Option<u32>, Option<u32>);
+pub(super) type SessionPair = (Option<u32>, Option<u32>);
 
 /// Two writers that share nearly all of their events while both were alive were so for the rest, too:
 /// the first event of the one that began later looks like a restart. All writers
@@ -325,18 +376,18 @@ impl Key {
 
 /// Which writers of a topic are joined, directly or by others.
 #[derive(Default)]
-struct Circles {
+pub(super) struct Circles {
     towards: BTreeMap<Option<u32>, Option<u32>>,
 }
 
 impl Circles {
-    fn join(&mut self, (one, other): SessionPair) {
+    pub(super) fn join(&mut self, (one, other): SessionPair) {
         let (one, other) = (self.of(one), self.of(other));
         self.towards.insert(one.max(other), one.min(other));
     }
 
     /// The smallest writer of the circle.
-    fn of(&self, writer: Option<u32>) -> Option<u32> {
+    pub(super) fn of(&self, writer: Option<u32>) -> Option<u32> {
         let mut at = writer;
         while let Some(&next) = self.towards.get(&at) {
             if next == at {

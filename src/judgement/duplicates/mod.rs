@@ -8,6 +8,7 @@
 //! `TransactionManager` do, KIP-98, KIP-360, KIP-890, KAFKA-14034.
 
 mod aborted;
+mod alive;
 mod choice;
 mod concurrent;
 mod consumed;
@@ -20,6 +21,7 @@ mod new_session;
 mod pair;
 mod phrase;
 mod pipeline;
+mod publication;
 mod recurring;
 mod restored;
 mod retry;
@@ -32,6 +34,7 @@ use crate::relations::Relations;
 pub use choice::SurplusChoice;
 use episode::Episode;
 use pair::Pair;
+use recurring::Writers;
 
 /// How many examples a finding carries.
 #[derive(Clone, Copy, Debug)]
@@ -71,11 +74,11 @@ pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
 
 /// The mechanism that joins a surplus copy and its predecessor; `None` where equal records are what
 /// the application means to write.
-fn mechanism(pair: &Pair<'_>) -> Option<Code> {
+fn mechanism(pair: &Pair<'_>, writers: &Writers) -> Option<Code> {
     if restored::applies(pair) {
         return Some(Code::RestoredCopy);
     }
-    if recurring::applies(pair) {
+    if recurring::applies(pair, writers) {
         return None;
     }
     if aborted::applies(pair) {

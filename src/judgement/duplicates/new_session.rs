@@ -7,6 +7,7 @@
 use super::episode::{Episode, count};
 use super::pair::{self, Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were};
+use super::publication::{News, Overlap};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::{Confidence, Visibility};
 
@@ -67,7 +68,13 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let row = episode.longest_row();
     let whole = !earlier_goes_on && repeats_whole_session(episode);
     let publications = publications(episode);
-    let publication = if publications.is_some() {
+    let news = news(episode);
+    let publication = if news.is_some() {
+        Some(kept(
+            "full publication",
+            "a job that writes its whole list at each run has other news each time; a restart that read one of several inputs again leaves out the others as well",
+        ))
+    } else if publications.is_some() {
         Some(kept(
             "full publication",
             "a job that writes its whole state at each run makes the same records, and means each of them",
@@ -88,6 +95,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     if let Some(sessions) = publications {
         facts.push(format!("{sessions} sessions each wrote the same whole set of events and nothing else"));
     }
+    facts.extend(news.into_iter().flat_map(News::facts));
     let done_twice = episode.all(both_committed);
     if done_twice {
         facts.push("originals and copies are in committed transactions".to_owned());
@@ -96,7 +104,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts.insert(0, format!("{row} different events came again in their old order"));
     }
     Words {
-        confidence: if weak || publications.is_some() { Confidence::Possible } else { Confidence::Likely },
+        confidence: if weak || publications.is_some() || news.is_some() {
+            Confidence::Possible
+        } else {
+            Confidence::Likely
+        },
         title: format!(
             "{copies} of {} {} sent again by a later producer session",
             episode.topic_name(),
@@ -105,6 +117,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         cause: Some(cause(
             if publications.is_some() {
                 "a job that publishes its whole state at each run, by design, or restarts that always begin at the same position"
+            } else if news.is_some() {
+                "a list that is published again at each run, or a restart that read one of several inputs again"
             } else if sessions.len() > 2 {
                 "a crash loop: each start read from the same old position"
             } else if whole {
@@ -198,6 +212,15 @@ fn publications(episode: &Episode<'_>) -> Option<usize> {
     };
     let same = writers.iter().filter(writes_the_set).count();
     (same > 2 && same == writers.len()).then_some(same)
+}
+
+/// What only one of two sessions wrote beside a list that both hold.
+fn news(episode: &Episode<'_>) -> Option<News> {
+    let (earlier, later) = (episode.earlier_session?, episode.later_session?);
+    if episode.sessions().len() != 2 || !pair::had_ended(earlier, later) {
+        return None;
+    }
+    Overlap::of(episode.pairs()).news(episode.relations, episode.topic, earlier, later)
 }
 
 /// Whether nearly all that the earlier session wrote to the topic came again.

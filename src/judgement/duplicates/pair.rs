@@ -115,7 +115,7 @@ pub(super) fn wrote_behind(session: &SessionNote, partition: u32, offset: Offset
 
 /// Whether `earlier` had ended before `later` began in all partitions to which both wrote, and there
 /// are such.
-fn had_ended(earlier: &SessionNote, later: &SessionNote) -> bool {
+pub(super) fn had_ended(earlier: &SessionNote, later: &SessionNote) -> bool {
     let mut shared =
         earlier.spans.iter().filter_map(|span| Some((span, later.span(span.partition)?))).peekable();
     shared.peek().is_some() && shared.all(|(first, second)| first.last_offset < second.first_offset)

@@ -6,6 +6,9 @@
 
 use super::pair::Pair;
 use crate::finding::Level;
+use crate::relations::{KeyGroup, StoredCopy};
+use crate::units::ProducerId;
+use std::collections::BTreeMap;
 
 /// Copies of one content that a session may have written by mistake: a double send, and one more.
 const BY_MISTAKE: usize = 3;
@@ -14,7 +17,28 @@ const BY_MISTAKE: usize = 3;
 /// more often than this is a heartbeat.
 const BY_MISTAKE_WITH_KEY: usize = 6;
 
-pub(super) fn applies(pair: &Pair<'_>) -> bool {
+/// How often each writer wrote one content.
+pub(super) struct Writers(BTreeMap<(Option<u32>, ProducerId), usize>);
+
+impl Writers {
+    pub(super) fn of(group: &KeyGroup) -> Self {
+        let mut times = BTreeMap::new();
+        for related in &group.copies {
+            *times.entry((related.copy.session, related.copy.producer_id)).or_default() += 1;
+        }
+        Self(times)
+    }
+
+    /// Whether one writer wrote the content more often than by mistake, or several did as often as a
+    /// mistake would just explain: a mistake does not come back in life after life.
+    fn mean_it(&self, copy: &StoredCopy, by_mistake: usize) -> bool {
+        let times = self.0.get(&(copy.session, copy.producer_id)).copied().unwrap_or_default();
+        let by_several = || self.0.values().filter(|&&times| times >= BY_MISTAKE).count() > 1;
+        times > by_mistake || (times >= BY_MISTAKE && by_several())
+    }
+}
+
+pub(super) fn applies(pair: &Pair<'_>, writers: &Writers) -> bool {
     if is_returning_state(pair) {
         return true;
     }
@@ -22,14 +46,8 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     if topic.is_some_and(|topic| topic.every_repeat) {
         return false;
     }
-    if pair.level <= Level::E3 {
-        return false;
-    }
-    let mut by_one_writer = pair.group.copies.iter().filter(|copy| {
-        copy.copy.session == pair.later.session && copy.copy.producer_id == pair.later.producer_id
-    });
-    // Not counted to the end: a key may be stored a million times, and this is asked for each copy.
-    by_one_writer.nth(if pair.is_by_content() { BY_MISTAKE } else { BY_MISTAKE_WITH_KEY }).is_some()
+    let by_mistake = if pair.is_by_content() { BY_MISTAKE } else { BY_MISTAKE_WITH_KEY };
+    pair.level > Level::E3 && writers.mean_it(pair.later, by_mistake)
 }
 
 /// Whether the key had another content in between, within one session: open, paid, open. A session

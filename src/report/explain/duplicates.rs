@@ -45,10 +45,13 @@ pub(super) const RESEND_NEW_SESSION: Explanation = Explanation {
         "A repeat of a key with new content is an update; it is counted per topic and not accused.",
         "An earlier copy in an aborted transaction is aborted-then-retried.",
         "Two sessions that were alive together are concurrent-producers: what decides is whether the copy's \
-         session had begun before the original was written.",
+         session had begun before the original was written, in this partition or, by the original writer's \
+         own clock, in another one.",
         "A pipeline whose source is among the files is pipeline-replay.",
-        "A job that publishes its whole state at each run writes the same set again and means it; where more \
-         than two sessions each wrote the same whole set, the finding is only possible and says so.",
+        "A job that publishes its whole state at each run writes the same set again and means it. Where three \
+         sessions or more did so and each also wrote news that the next one left out, nothing is accused: a \
+         restart reads everything behind its old position again. Where nothing but the set is there, or two \
+         sessions only, the finding is possible at most and says so.",
     ],
     evidence: &[
         "both sessions with their producer ids, epochs, sequences and offsets",

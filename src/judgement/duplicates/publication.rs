@@ -1,0 +1,227 @@
+//! Whole lists that every run of a job publishes: equal records in session after session, none of
+//! which is surplus.
+//!
+//! A restart reads its input again from some position on, and then everything behind it: the later
+//! session begins with what is repeated, and leaves out nothing that the earlier one wrote behind the
+//! first repeated record. A publication writes its list from the beginning at each run, and the news of
+//! one run are not those of the next: records of the earlier session that stand between or behind the
+//! repeated ones never come again, although the later session went on. Two runs may be an accident of
+//! one input among several; three and more that all hold the same list are a habit.
+
+use super::gather::Circles;
+use super::pair::{self, Pair};
+use super::phrase;
+use crate::relations::{Relations, SessionNote, SessionSpan, StoredCopy};
+use crate::units::Offset;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a later session repeats of an earlier one in one topic.
+pub(super) struct Overlap {
+    /// By partition: the originals, and the copies.
+    originals: BTreeMap<u32, Stretch>,
+    copies: BTreeMap<u32, Stretch>,
+}
+
+/// Records of one partition.
+#[derive(Clone, Copy)]
+struct Stretch {
+    first: Offset,
+    last: Offset,
+    records: u64,
+}
+
+/// What tells a publication from a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct News {
+    /// Records of the earlier session that stand between or behind those that came again, and did not
+    /// come again themselves although the later session went on.
+    pub(super) left_out: u64,
+    /// Records that the later session wrote before the first one that it repeated.
+    pub(super) before: u64,
+}
+
+impl News {
+    /// In words.
+    pub(super) fn facts(self) -> impl Iterator<Item = String> {
+        let left_out = (self.left_out > 0).then(|| {
+            format!(
+                "{} of the earlier session behind the first repeated one did not come again, although the later session wrote on",
+                records(self.left_out)
+            )
+        });
+        let before = (self.before > 0).then(|| {
+            format!("the later session wrote {} before the first one that it repeated", records(self.before))
+        });
+        left_out.into_iter().chain(before)
+    }
+}
+
+fn records(count: u64) -> String {
+    phrase::records(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+impl Overlap {
+    pub(super) fn of<'r>(pairs: impl Iterator<Item = Pair<'r>>) -> Self {
+        let place = |copy: &StoredCopy| (copy.partition, copy.offset);
+        let (originals, copies) = pairs.map(|pair| (place(pair.earlier), place(pair.later))).unzip();
+        Self { originals: stretches(originals), copies: stretches(copies) }
+    }
+
+    /// The news that stand beside a list which came again from its beginning on. All bounds are those
+    /// that speak for a restart: offsets in between may be those of others, and of markers.
+    pub(super) fn news(
+        &self,
+        relations: &Relations,
+        topic: u32,
+        earlier: &SessionNote,
+        later: &SessionNote,
+    ) -> Option<News> {
+        let (mut went_on, mut before) = (0_u64, 0_u64);
+        for span in spans(relations, topic, later) {
+            let Some(here) = self.copies.get(&span.partition) else {
+                went_on += span.records;
+                continue;
+            };
+            went_on += span.records.saturating_sub(distance(span.first_offset, here.last) + 1);
+            before += span.records.saturating_sub(distance(here.first, span.last_offset) + 1);
+        }
+        let (mut records, mut ahead, mut left_out) = (0_u64, 0_u64, 0_u64);
+        for span in spans(relations, topic, earlier) {
+            records += span.records;
+            let Some(here) = self.originals.get(&span.partition) else { continue };
+            let head = distance(span.first_offset, here.first);
+            let tail = if went_on > 0 { 0 } else { distance(here.last, span.last_offset) };
+            ahead += head;
+            left_out += span.records.saturating_sub(head + tail + here.records);
+        }
+        let from_the_beginning = before > 0 || ahead.saturating_mul(NEARLY) <= records;
+        (from_the_beginning && left_out + before > 0).then_some(News { left_out, before })
+    }
+
+    /// Whether both sessions wrote the same records to the topic and nothing else there.
+    fn is_all(&self, relations: &Relations, topic: u32, earlier: &SessionNote, later: &SessionNote) -> bool {
+        [(earlier, &self.originals), (later, &self.copies)].into_iter().all(|(session, places)| {
+            let records: u64 = spans(relations, topic, session).map(|span| span.records).sum();
+            let here: u64 = places.values().map(|stretch| stretch.records).sum();
+            records.saturating_sub(here).saturating_mul(NEARLY) <= records
+        })
+    }
+
+    fn partitions(&self) -> impl Iterator<Item = u32> {
+        self.originals.keys().chain(self.copies.keys()).copied()
+    }
+}
+
+fn stretches(mut places: Vec<(u32, Offset)>) -> BTreeMap<u32, Stretch> {
+    places.sort_unstable();
+    places.dedup();
+    let mut stretches: BTreeMap<u32, Stretch> = BTreeMap::new();
+    for (partition, offset) in places {
+        let stretch =
+            stretches.entry(partition).or_insert(Stretch { first: offset, last: offset, records: 0 });
+        stretch.last = offset;
+        stretch.records += 1;
+    }
+    stretches
+}
+
+/// One in so many records may be another one.
+const NEARLY: u64 = 10;
+
+/// Sessions that hold the same list, for more than an accident.
+const RUNS: usize = 3;
+
+/// A topic, an earlier session and a later one that repeats it.
+pub(super) type Repeat = (u32, u32, u32);
+
+/// Which of these repeats are lists that every run publishes. With each comes what is repeated, and
+/// the groups of which it is.
+pub(super) fn published(
+    relations: &Relations,
+    repeats: &BTreeMap<Repeat, (Overlap, BTreeSet<usize>)>,
+) -> BTreeSet<Repeat> {
+    let session = |at: u32| usize::try_from(at).ok().and_then(|at| relations.sessions.get(at));
+    let mut touched: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
+    for (&(_, earlier, later), (overlap, _)) in repeats {
+        touched.entry((earlier, later)).or_default().extend(overlap.partitions());
+    }
+    let looks_so = |&(topic, earlier, later): &Repeat, overlap: &Overlap| {
+        let (Some(first), Some(second)) = (session(earlier), session(later)) else { return false };
+        let touched = touched.get(&(earlier, later));
+        if !pair::had_ended(first, second) {
+            return false;
+        }
+        overlap.news(relations, topic, first, second).is_some()
+            || (overlap.is_all(relations, topic, first, second)
+                && touched.is_some_and(|touched| news_elsewhere(relations, first, second, touched)))
+    };
+    let runs: BTreeSet<Repeat> =
+        repeats.iter().filter(|(key, (overlap, _))| looks_so(key, overlap)).map(|(key, _)| *key).collect();
+    let mut circles: BTreeMap<u32, Circles> = BTreeMap::new();
+    for &(topic, earlier, later) in &runs {
+        circles.entry(topic).or_default().join((Some(earlier), Some(later)));
+    }
+    let mut jobs: BTreeMap<(u32, Option<u32>), Vec<Repeat>> = BTreeMap::new();
+    for &run in &runs {
+        let circle = circles.get(&run.0).and_then(|circles| circles.of(Some(run.1)));
+        jobs.entry((run.0, circle)).or_default().push(run);
+    }
+    let groups = |run: &Repeat| repeats.get(run).map(|(_, groups)| groups);
+    let is_a_job = |job: &[Repeat]| {
+        let sessions: BTreeSet<u32> = job.iter().flat_map(|&(_, earlier, later)| [earlier, later]).collect();
+        let all: BTreeSet<usize> = job.iter().filter_map(groups).flatten().copied().collect();
+        let list: BTreeSet<usize> =
+            all.into_iter().filter(|&group| is_in_all(relations, group, &sessions)).collect();
+        let half = |groups: &BTreeSet<usize>| groups.intersection(&list).count() * 2 >= list.len();
+        // The list began as the end of a session that had written other records before: a replay.
+        let began_as_replay = repeats.iter().any(|(key, (_, groups))| {
+            let shares = sessions.contains(&key.1) || sessions.contains(&key.2);
+            job.iter().any(|run| run.0 == key.0) && shares && !runs.contains(key) && half(groups)
+        });
+        let is_one_list = job.iter().filter_map(groups).all(|groups| list.len() * 2 >= groups.len());
+        sessions.len() >= RUNS && is_one_list && !began_as_replay
+    };
+    jobs.into_values().filter(|job| is_a_job(job)).flatten().collect()
+}
+
+fn is_in_all(relations: &Relations, group: usize, sessions: &BTreeSet<u32>) -> bool {
+    let Some(group) = relations.groups.get(group) else { return false };
+    let writers: BTreeSet<u32> = group.copies.iter().filter_map(|copy| copy.copy.session).collect();
+    sessions.is_subset(&writers)
+}
+
+/// Whether both sessions wrote to another place in which the later one repeats nothing.
+fn news_elsewhere(
+    relations: &Relations,
+    earlier: &SessionNote,
+    later: &SessionNote,
+    touched: &BTreeSet<u32>,
+) -> bool {
+    let is_event = |partition: u32| {
+        let note = pair::partition(relations, partition);
+        let topic = note.and_then(|note| relations.topics.get(usize::try_from(note.topic).ok()?));
+        topic.is_some_and(|topic| !topic.name.starts_with("__"))
+    };
+    earlier.spans.iter().any(|span| {
+        let there = later.span(span.partition);
+        !touched.contains(&span.partition)
+            && span.records > 0
+            && there.is_some_and(|there| there.records > 0)
+            && is_event(span.partition)
+    })
+}
+
+fn spans<'r>(
+    relations: &'r Relations,
+    topic: u32,
+    session: &'r SessionNote,
+) -> impl Iterator<Item = &'r SessionSpan> {
+    let here = move |span: &&SessionSpan| {
+        pair::partition(relations, span.partition).is_some_and(|note| note.topic == topic)
+    };
+    session.spans.iter().filter(here)
+}
+
+fn distance(from: Offset, to: Offset) -> u64 {
+    u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0)
+}
