@@ -68,9 +68,12 @@ def cause(lab, earlier, record, made):
 def rivals(lab, earlier, record, made, code):
     """What the files of such a pair cannot exclude, whoever reads them."""
     if code == "concurrent-producers":
-        # A session that was open and had not written yet is not to be seen in a log.
-        begun = min(s.number for s in lab.sends if s.session == made[record.place].session)
-        if begun > made[earlier.place].number:
+        # Only offsets tell who came first, so a session is seen to be open by what it wrote before the original in that
+        # partition, or in another one before something that the original's session had sent by then.
+        original, session = made[earlier.place], made[record.place].session
+        witnesses = [place for place, s in made.items() if s.session == original.session and s.number <= original.number]
+        written = [place for place, s in made.items() if s.session == session]
+        if not any(w[:2] == seen[:2] and w[2] < seen[2] for seen in witnesses for w in written):
             return ["resend-new-session", "undetermined"]
     if code in ("resend-new-session", "resend-same-session", "concurrent-producers") and -1 in (earlier.batch.producer_id, record.batch.producer_id):
         return ["undetermined"]
