@@ -84,7 +84,8 @@ impl ChunkReader {
 
     /// The next piece; `None` at the end of the last segment. A partition without segments, and a
     /// segment without bytes, have one empty piece, so that the fold sees them.
-    pub(super) fn next_chunk(&mut self) -> Option<Chunk> {
+    /// `spare` is room of an earlier piece that is used again.
+    pub(super) fn next_chunk(&mut self, spare: Vec<u8>) -> Option<Chunk> {
         let mut open = match self.open.take() {
             Some(open) => open,
             None => match self.open_next()? {
@@ -97,8 +98,12 @@ impl ChunkReader {
         }
         let cut = cut(&mut open.source, open.position, PIECE);
         let (bytes, stopped) = match cut {
-            Ok((bytes, true)) => (bytes, None),
-            Ok((bytes, false)) => (bytes, Some(Stop::Uncut)),
+            Ok((whole, goes_on)) => {
+                // Room for one large batch is not kept.
+                let spare = if spare.capacity() > 2 * PIECE { Vec::new() } else { spare };
+                let bytes = open.source.give(open.position, whole, spare);
+                (bytes, (!goes_on).then_some(Stop::Uncut))
+            }
             Err(error) => (Vec::new(), Some(Stop::Unreadable(error))),
         };
         let position = open.position;
@@ -145,8 +150,8 @@ impl ChunkReader {
     }
 }
 
-/// Whole batches from `position` on; `false` when what follows them cannot be cut.
-fn cut<S: ByteSource>(source: &mut S, position: u64, piece: usize) -> io::Result<(Vec<u8>, bool)> {
+/// How many bytes are whole batches from `position` on; `false` when what follows them cannot be cut.
+fn cut<S: ByteSource>(source: &mut S, position: u64, piece: usize) -> io::Result<(usize, bool)> {
     let left = source.len().saturating_sub(position);
     let mut wanted = piece;
     loop {
@@ -156,10 +161,8 @@ fn cut<S: ByteSource>(source: &mut S, position: u64, piece: usize) -> io::Result
         match next {
             // The first batch alone is larger than the piece.
             Next::Needs(size) if whole == 0 && size > window.len() => wanted = size,
-            Next::Needs(_) | Next::End => {
-                return Ok((window.get(..whole).unwrap_or_default().to_vec(), true));
-            }
-            Next::Unbelievable => return Ok((window.get(..whole).unwrap_or_default().to_vec(), false)),
+            Next::Needs(_) | Next::End => return Ok((whole, true)),
+            Next::Unbelievable => return Ok((whole, false)),
         }
     }
 }
@@ -256,14 +259,15 @@ mod tests {
             let mut source = bytes.as_slice();
             let (mut position, mut found) = (0, Vec::new());
             while position < ByteSource::len(&source) {
-                let (piece, goes_on) = cut(&mut source, position, piece).unwrap();
-                assert!(goes_on && !piece.is_empty(), "at {position}");
+                let (whole, goes_on) = cut(&mut source, position, piece).unwrap();
+                assert!(goes_on && whole > 0, "at {position}");
+                let at = usize::try_from(position).unwrap();
                 let chunk = Chunk {
                     number: 0,
                     partition: 0,
                     segment: Some(0),
                     position,
-                    bytes: piece,
+                    bytes: bytes[at..at + whole].to_vec(),
                     ends_segment: false,
                     stopped: None,
                 };
@@ -278,8 +282,8 @@ mod tests {
         #[test]
         fn what_cannot_be_cut_is_left_to_the_fold(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300)) {
             let mut source = bytes.as_slice();
-            let (piece, _) = cut(&mut source, 0, 64).unwrap();
-            assert!(bytes.starts_with(&piece));
+            let (whole, _) = cut(&mut source, 0, 64).unwrap();
+            assert!(whole <= bytes.len());
         }
     }
 }

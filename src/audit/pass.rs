@@ -171,10 +171,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn work(shared: &Shared<'_>, subjects: &[Subject<'_>], mut lanes: Lanes<'_>) {
     let _release = Release(&shared.progress);
+    let mut spare = Vec::new();
     loop {
-        let Some(chunk) = lock(&shared.reader).next_chunk() else { return };
+        let Some(chunk) = lock(&shared.reader).next_chunk(spare) else { return };
         shared.progress.wait_for(chunk.number, shared.window);
-        let piece = take_apart(chunk, subjects, &mut lanes);
+        let piece;
+        (piece, spare) = take_apart(chunk, subjects, &mut lanes);
         let mut fold = lock(&shared.fold);
         fold.add(piece);
         // After an error nothing is folded any more, and nobody waits for it.
@@ -228,7 +230,8 @@ impl Piece {
     }
 }
 
-fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> Piece {
+/// What the lanes make of a chunk, and the room that it took.
+fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> (Piece, Vec<u8>) {
     let mut gathered = Gathered::default();
     let mut irregular = chunk.stopped.is_some();
     let subject = subjects.get(chunk.partition);
@@ -248,7 +251,7 @@ fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> 
             }
         }
     }
-    Piece {
+    let piece = Piece {
         number: chunk.number,
         partition: chunk.partition,
         segment: chunk.segment,
@@ -262,7 +265,8 @@ fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> 
             Some(Stop::Uncut) | None => None,
         },
         gathered,
-    }
+    };
+    (piece, chunk.bytes)
 }
 
 /// Folds pieces in the order of the files.

@@ -172,7 +172,7 @@ impl<'a> Verifier<'a> {
 
     fn at<T>(&mut self, spot: Spot, mut take: impl FnMut(&Record<'_>) -> T) -> Option<T> {
         let segment = self.subjects.get(spot.partition)?.segments.get(spot.segment)?;
-        let source = segment.open(self.mode).ok()?;
+        let source = segment.open(self.mode).ok()?.in_pieces_of(ONE_BATCH);
         let mut scanner = segment.scanner(source, spot.position, None);
         let batch = match scanner.next_item().ok()?? {
             SegmentItem::Batch(batch) => batch,
@@ -195,6 +195,9 @@ impl<'a> Verifier<'a> {
         self.plans.get(*self.by_directory.get(copy.directory.as_str())?).map(|plan| &plan.mask)
     }
 }
+
+/// Bytes that are read for one batch, unless it is larger.
+const ONE_BATCH: usize = 64 << 10;
 
 /// Where a copy stands.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,9 @@
 //! Leaves the page cache as it was: which pages of a file were there before it is read, so that only
 //! what the reading brought in is dropped behind it.
 //!
-//! Goes in: an open file. Comes out: a map of what is absent, by asking `cachestat` (Linux 6.5).
-//! Nothing is mapped. Where the system does not tell (an older kernel, or a file that belongs to
+//! Goes in: an open file, and where it is about to be read. Comes out: a map of what was absent there,
+//! by asking `cachestat` (Linux 6.5), a stretch at a time: to ask for a whole segment costs as much as
+//! reading a few megabytes of it. Nothing is mapped. Where the system does not tell (an older kernel, or a file that belongs to
 //! somebody else), nothing is dropped; `POSIX_FADV_NOREUSE` then still marks what was read as the first
 //! to go. Reads that may not wait (`RWF_NOWAIT`) do not serve: they let the kernel read ahead.
 
@@ -16,12 +17,16 @@ use std::ops::Range;
 const BORDER: u64 = 2 << 20;
 /// How far the kernel may have read ahead of what was asked for.
 const AHEAD: u64 = 8 << 20;
+/// What is asked for at once.
+const STRETCH: u64 = 4 << 20;
 
-/// The pages of one file that were absent when it was opened, and those of them that have been
-/// touched since.
+/// The pages of one file that were absent before it was read, and those of them that have been touched
+/// since.
 #[derive(Debug)]
 pub(super) struct Residency {
     pages: Pages,
+    /// Which stretches were asked for.
+    known: Vec<bool>,
     /// One bit a page: set where it was absent.
     absent: Vec<u64>,
     /// What was read and not dropped, in bytes.
@@ -35,18 +40,28 @@ struct Pages {
 }
 
 impl Residency {
-    /// Looks at the first `len` bytes; `None` where the system does not tell, and where nothing is
-    /// absent.
-    pub(super) fn of(file: &File, len: u64) -> Option<Self> {
-        let size = u64::try_from(rustix::param::page_size()).ok()?;
+    /// Of the first `len` bytes, none of which was looked at.
+    pub(super) fn of(len: u64) -> Self {
+        let size = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
         let pages = Pages { size, count: len.div_ceil(size) };
-        if pages.count == 0 {
-            return None;
+        let words = usize::try_from(pages.count.div_ceil(64)).unwrap_or(0);
+        let stretches = usize::try_from(len.div_ceil(STRETCH)).unwrap_or(0);
+        Self { pages, known: vec![false; stretches], absent: vec![0; words], touched: None }
+    }
+
+    /// Looks at what is about to be read and at what the kernel may read with it; `None` where the
+    /// system does not tell.
+    pub(super) fn before(&mut self, file: &File, read: &Range<u64>) -> Option<()> {
+        let last = read.end.saturating_add(AHEAD) / STRETCH;
+        for at in read.start / STRETCH..=last {
+            let Some(known) = usize::try_from(at).ok().and_then(|at| self.known.get_mut(at)) else { break };
+            if !std::mem::replace(known, true) {
+                let in_stretch = STRETCH / self.pages.size;
+                let first = at * in_stretch;
+                self.look(file, first..(first + in_stretch).min(self.pages.count))?;
+            }
         }
-        let words = usize::try_from(pages.count.div_ceil(64)).ok()?;
-        let mut this = Self { pages, absent: vec![0; words], touched: None };
-        this.look(file, 0..pages.count)?;
-        this.absent.iter().any(|word| *word != 0).then_some(this)
+        Some(())
     }
 
     /// Halves what is neither wholly there nor wholly absent.
@@ -176,8 +191,12 @@ mod tests {
         file.as_file().sync_all().unwrap();
         fadvise(file.as_file(), 0, None, Advice::DontNeed).unwrap();
         let len = file.as_file().metadata().unwrap().len();
-        let absent = Residency::of(file.as_file(), len).map_or(0, |map| absent_pages(&map));
-        (absent == pages).then_some(file)
+        (absent_pages(&looked(file.as_file(), len)?) == pages).then_some(file)
+    }
+
+    fn looked(file: &File, len: u64) -> Option<Residency> {
+        let mut map = Residency::of(len);
+        map.before(file, &(0..len)).map(|()| map)
     }
 
     fn absent_pages(map: &Residency) -> u64 {
@@ -198,7 +217,7 @@ mod tests {
         for at in &warm {
             rustix::io::pread(file.as_file(), &mut byte, at * page).unwrap();
         }
-        let before = Residency::of(file.as_file(), len).unwrap();
+        let before = looked(file.as_file(), len).unwrap();
         assert_eq!(absent_pages(&before), pages - warm.len() as u64);
         let mut window = crate::input::FileWindow::open(file.path(), len).unwrap();
         let mut position = 0;
@@ -207,7 +226,7 @@ mod tests {
             position += 4000;
         }
         drop(window);
-        let after = Residency::of(file.as_file(), len).unwrap();
+        let after = looked(file.as_file(), len).unwrap();
         assert_eq!(after.absent, before.absent);
     }
 }

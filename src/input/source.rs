@@ -72,6 +72,29 @@ pub fn open_same(
 }
 
 impl SegmentSource {
+    /// The same for a look at a single place: no more is read than `bytes` where no batch is larger.
+    #[must_use]
+    pub fn in_pieces_of(self, bytes: usize) -> Self {
+        match self {
+            Self::Positioned(window) => Self::Positioned(window.in_pieces_of(bytes)),
+            Self::Mapped(_) => self,
+        }
+    }
+
+    /// Gives away the `length` bytes at `position`, which were handed out before; copies only what is
+    /// mapped. `spare` is room that may be used instead.
+    pub fn give(&mut self, position: u64, length: usize, mut spare: Vec<u8>) -> Vec<u8> {
+        match self {
+            Self::Positioned(window) => window.give(position, length, spare),
+            Self::Mapped(map) => {
+                spare.clear();
+                let window = map.window(position, length).unwrap_or_default();
+                spare.extend_from_slice(window.get(..length).unwrap_or(window));
+                spare
+            }
+        }
+    }
+
     /// Which file it is.
     fn identity(&self) -> Option<FileIdentity> {
         match self {

@@ -52,7 +52,7 @@ impl FileWindow {
         let file = open_read_only(path)?;
         Ok(Self {
             #[cfg(target_os = "linux")]
-            residency: Residency::of(&file, len),
+            residency: Some(Residency::of(len)),
             file,
             len,
             start: 0,
@@ -62,6 +62,13 @@ impl FileWindow {
             bytes_read: 0,
             pace: None,
         })
+    }
+
+    /// The same, read in pieces of no more than `bytes` where nothing larger is asked for.
+    #[must_use]
+    pub fn in_pieces_of(mut self, bytes: usize) -> Self {
+        self.capacity = bytes.max(1);
+        self
     }
 
     /// The same, read no faster than `pace` allows.
@@ -87,6 +94,13 @@ impl FileWindow {
             None => range,
         };
         let Some(room) = self.buffer.get_mut(range) else { return Ok(0) };
+        #[cfg(target_os = "linux")]
+        if let Some(residency) = &mut self.residency {
+            let end = from.saturating_add(u64::try_from(room.len()).unwrap_or(u64::MAX));
+            if residency.before(&self.file, &(from..end)).is_none() {
+                self.residency = None;
+            }
+        }
         let read = read_at(&self.file, room, from)?;
         #[cfg(target_os = "linux")]
         if let Some(residency) = &mut self.residency {
@@ -106,6 +120,28 @@ impl FileWindow {
     #[must_use]
     pub const fn bytes_read(&self) -> u64 {
         self.bytes_read
+    }
+
+    /// Gives away the `length` bytes at `position`, which were handed out before: without copying them
+    /// where the buffer begins there. `spare` is used as buffer from then on.
+    pub(super) fn give(&mut self, position: u64, length: usize, mut spare: Vec<u8>) -> Vec<u8> {
+        let Some(at) = self.at(position).filter(|at| self.filled - at >= length) else { return Vec::new() };
+        if at > 0 {
+            self.buffer.copy_within(at..self.filled, 0);
+            (self.start, self.filled) = (position, self.filled - at);
+        }
+        let rest = self.buffer.get(length..self.filled).unwrap_or_default();
+        if spare.len() < rest.len() {
+            spare.resize(rest.len(), 0);
+        }
+        if let Some(room) = spare.get_mut(..rest.len()) {
+            room.copy_from_slice(rest);
+        }
+        self.start = self.start.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+        self.filled -= length;
+        let mut given = std::mem::replace(&mut self.buffer, spare);
+        given.truncate(length);
+        given
     }
 
     /// Where `position` is in the buffer, when it is there.
@@ -291,6 +327,27 @@ mod tests {
         assert!(error.to_string().contains("100 bytes, it had 1000"), "{error}");
         // The error does not spoil what comes after.
         assert_eq!(window.window(0, 64).unwrap(), &bytes(1000)[..64]);
+    }
+
+    #[test]
+    fn what_is_given_away_is_read_once_and_the_rest_stays() {
+        let all = bytes(10_000);
+        let file = file(&all);
+        let mut window = FileWindow::with_capacity(file.path(), 10_000, 100).unwrap();
+        let (mut position, mut spare) = (0, Vec::new());
+        for (wanted, length) in [(100, 70), (100, 100), (300, 290), (100, 1), (5000, 4000), (100, 50)] {
+            window.window(position, wanted).unwrap();
+            let given = window.give(position, length, spare);
+            let start = usize::try_from(position).unwrap();
+            assert_eq!(given, &all[start..start + length]);
+            position += length as u64;
+            spare = given;
+        }
+        // From within the buffer, as well.
+        window.window(position, 80).unwrap();
+        let start = usize::try_from(position).unwrap() + 10;
+        assert_eq!(window.give(position + 10, 20, Vec::new()), &all[start..start + 20]);
+        assert_eq!(window.bytes_read(), window.start + window.filled as u64);
     }
 
     #[test]
