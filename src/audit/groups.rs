@@ -198,7 +198,9 @@ impl Grouping<'_> {
     fn flush(&mut self) -> Result<(), AuditError> {
         let rows = std::mem::take(&mut self.held);
         let all_held = rows.first().is_some_and(|row| self.spread != Some(row.identity));
-        if rows.len() == 1 || !all_held {
+        if let ([row], true) = (rows.as_slice(), all_held) {
+            self.take_single(row)?;
+        } else if !all_held {
             for row in &rows {
                 self.take(row, false)?;
             }
@@ -216,6 +218,26 @@ impl Grouping<'_> {
         }
         self.held = rows;
         self.held.clear();
+        Ok(())
+    }
+
+    /// The only row of its identity: nothing has to be kept of it.
+    fn take_single(&mut self, row: &Row) -> Result<(), AuditError> {
+        if self.at.take().is_some() {
+            self.end_content()?;
+            self.end_identity();
+        }
+        let Some(view) = usize::try_from(row.partition).ok().and_then(|at| self.partitions.get(at)) else {
+            return Ok(());
+        };
+        if let Some(counts) = self.counts.get_mut(view.topic) {
+            let committed = usize::from(view.is_committed(row.offset));
+            counts.uncommitted.add_all(1, 1);
+            counts.committed.add_all(committed, committed);
+        }
+        if view.judged && self.wants == Wants::All {
+            self.wanted.push(Wanted::at(row))?;
+        }
         Ok(())
     }
 

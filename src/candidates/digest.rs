@@ -7,6 +7,7 @@ use crate::format::Record;
 use crate::keys::{self, Content, Identity, KeySpec, Keyed, Mask, SieveMask};
 use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use xxhash_rust::xxh3::xxh3_64_with_secret;
 
 /// Keep digests of different things apart.
 const KEY: u32 = 1;
@@ -15,12 +16,18 @@ const KEY_OF_CONTENT: u32 = 4;
 /// For the records of a batch.
 pub const RECORD_SET: u32 = 3;
 
+/// The golden ratio in 64 bits: spreads what came before over all bits.
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Bytes that are gathered before they are hashed.
+const GATHERED: usize = 64;
+
 /// The key of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct DigestKey {
     first: u64,
     second: u64,
-    selector: u64,
+    /// For selectors: made once, as a seed would be stretched to it for each content.
+    secret: [u8; 192],
 }
 
 /// 128 bits that stand for bytes within one run.
@@ -32,14 +39,31 @@ impl DigestKey {
     #[must_use]
     pub fn random() -> Self {
         let draw = || RandomState::new().build_hasher().finish();
-        Self { first: draw(), second: draw(), selector: draw() }
+        let mut secret = [0; 192];
+        for part in secret.chunks_exact_mut(8) {
+            part.copy_from_slice(&draw().to_le_bytes());
+        }
+        Self { first: draw(), second: draw(), secret }
     }
 
     /// The digest of bytes that come in parts.
     pub fn of(&self, domain: u32, feed: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Fingerprint {
         let mut hasher = SipHasher13::new_with_keys(self.first, self.second);
-        hasher.write_u32(domain);
-        feed(&mut |bytes| hasher.write(bytes));
+        // A key comes in several short parts, and each call to the hasher has its price.
+        let mut gathered = [0; GATHERED];
+        let mut length = size_of_val(&domain);
+        gathered[..length].copy_from_slice(&domain.to_le_bytes());
+        feed(&mut |bytes| {
+            if let Some(room) = gathered.get_mut(length..length.saturating_add(bytes.len())) {
+                room.copy_from_slice(bytes);
+                length += bytes.len();
+            } else {
+                hasher.write(&gathered[..length]);
+                hasher.write(bytes);
+                length = 0;
+            }
+        });
+        hasher.write(&gathered[..length]);
         let Hash128 { h1, h2 } = hasher.finish128();
         Fingerprint(u128::from(h1) << 64 | u128::from(h2))
     }
@@ -94,11 +118,12 @@ impl DigestKey {
         sieve: &SieveMask,
         record: &Record<'_>,
     ) -> u32 {
-        let hash = |bytes: &[u8]| xxhash_rust::xxh3::xxh3_64_with_seed(bytes, self.selector);
-        let hash = match content.sieved(record, sieve) {
-            Some(bytes) => hash(bytes),
-            None => hash(content.bytes(record, mask)),
-        };
+        let of = |bytes: &[u8]| xxh3_64_with_secret(bytes, &self.secret);
+        let mut hash = 0u64;
+        let mut join = |piece: &[u8]| hash = (hash.rotate_left(23) ^ of(piece)).wrapping_mul(ODD);
+        if !content.sieved(record, sieve, &mut join) {
+            hash = of(content.bytes(record, mask));
+        }
         u32::try_from(hash >> 32).unwrap_or(0)
     }
 }

@@ -10,8 +10,9 @@ use super::digest::Fingerprint;
 use super::spill::{Element, RunReader, RunWriter, Sorter, TempSpace};
 use crate::error::AuditError;
 use crate::units::Offset;
-use rayon::slice::ParallelSliceMut;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::io;
+use std::iter::Peekable;
 
 /// One record: its identity, a sieve for its content, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,37 +163,84 @@ impl RowStore {
             self.spill()?;
             self.slabs = Vec::new();
         }
-        let mut rows = Vec::new();
-        for mut shard in std::mem::take(&mut self.shards) {
-            let mut spilled = None;
-            if let Some(mut file) = shard.file.take() {
-                let end = file.end().map_err(|source| self.space.failed(source))?;
-                spilled = Some(RunReader::new(file.into_file(), 0, end, 256 << 10));
-            }
-            if shard.spilled.saturating_mul(size_of::<Row>()) > self.limits.sorted {
-                let mut sorter = Sorter::new(self.limits.sorted, self.space.clone());
-                while let Some(row) = next_of(&mut spilled, &self.space)? {
-                    sorter.push(row)?;
+        let mut shards = std::mem::take(&mut self.shards).into_iter().peekable();
+        let mut in_order = Vec::new();
+        loop {
+            // While some shards are handed on, the next ones are sorted.
+            let next = self.sorted_together(&mut shards);
+            let mut sorted = Ok(Vec::new());
+            rayon::in_place_scope(|scope| {
+                let (this, sorted) = (&self, &mut sorted);
+                scope.spawn(move |_| *sorted = next.into_par_iter().map(|shard| this.sort(shard)).collect());
+                in_order.iter().flatten().try_for_each(&mut each)
+            })?;
+            in_order = sorted?;
+            if in_order.is_empty() {
+                match shards.next() {
+                    Some(shard) => self.sort_in_runs(shard, &mut each)?,
+                    None => return Ok(()),
                 }
-                drop(spilled);
-                let mut in_order = sorter.finish()?;
-                while let Some(row) = in_order.take_next()? {
-                    each(&row)?;
-                }
-                continue;
             }
-            rows.clear();
-            rows.reserve_exact(shard.spilled.saturating_add(shard.held(self.block)));
-            while let Some(row) = next_of(&mut spilled, &self.space)? {
-                rows.push(row);
+        }
+    }
+
+    /// The next shards that can be sorted side by side, next to as many that are handed on; none where
+    /// the next one is too large to be sorted in memory.
+    fn sorted_together(&self, shards: &mut Peekable<impl Iterator<Item = Shard>>) -> Vec<Shard> {
+        let (mut together, mut room) = (Vec::new(), self.limits.sorted / 2 / size_of::<Row>());
+        while together.len() < rayon::current_num_threads()
+            && let Some(next) = shards.peek()
+        {
+            let rows = next.spilled.saturating_add(next.held(self.block));
+            // What was never written is in memory anyway.
+            let alone = together.is_empty() && next.spilled == 0;
+            if rows > room && !alone {
+                break;
             }
-            for block in shard.blocks(&self.slabs, self.block) {
-                rows.extend_from_slice(block);
-            }
-            rows.par_sort_unstable();
-            rows.iter().try_for_each(&mut each)?;
+            room = room.saturating_sub(rows);
+            together.extend(shards.next());
+        }
+        together
+    }
+
+    /// All rows of a shard, in their order.
+    fn sort(&self, mut shard: Shard) -> Result<Vec<Row>, AuditError> {
+        let mut spilled = self.spilled(&mut shard)?;
+        let mut rows = Vec::with_capacity(shard.spilled.saturating_add(shard.held(self.block)));
+        while let Some(row) = next_of(&mut spilled, &self.space)? {
+            rows.push(row);
+        }
+        for block in shard.blocks(&self.slabs, self.block) {
+            rows.extend_from_slice(block);
+        }
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    /// Hands on the rows of a shard of which all rows were written, and are too many for memory.
+    fn sort_in_runs(
+        &self,
+        mut shard: Shard,
+        mut each: impl FnMut(&Row) -> Result<(), AuditError>,
+    ) -> Result<(), AuditError> {
+        let mut spilled = self.spilled(&mut shard)?;
+        let mut sorter = Sorter::new(self.limits.sorted, self.space.clone());
+        while let Some(row) = next_of(&mut spilled, &self.space)? {
+            sorter.push(row)?;
+        }
+        drop(spilled);
+        let mut in_order = sorter.finish()?;
+        while let Some(row) = in_order.take_next()? {
+            each(&row)?;
         }
         Ok(())
+    }
+
+    /// The rows of a shard that were written.
+    fn spilled(&self, shard: &mut Shard) -> Result<Option<RunReader>, AuditError> {
+        let Some(mut file) = shard.file.take() else { return Ok(None) };
+        let end = file.end().map_err(|source| self.space.failed(source))?;
+        Ok(Some(RunReader::new(file.into_file(), 0, end, 256 << 10)))
     }
 
     /// The first row of a block that no shard has.

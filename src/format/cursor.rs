@@ -61,6 +61,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// What was not read yet.
+    #[inline]
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
@@ -76,6 +77,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// [`FormatError::Truncated`] when fewer are left.
+    #[inline]
     pub fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], FormatError> {
         let Some(chunk) = self.rest().first_chunk::<N>() else {
             return Err(self.truncated(field, N));
@@ -88,6 +90,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// [`FormatError::Truncated`] when fewer are left.
+    #[inline]
     pub fn bytes(&mut self, field: &'static str, length: usize) -> Result<&'a [u8], FormatError> {
         let Some((taken, _)) = self.rest().split_at_checked(length) else {
             return Err(self.truncated(field, length));
@@ -136,12 +139,18 @@ impl<'a> Cursor<'a> {
         self.array::<8>(field).map(i64::from_be_bytes)
     }
 
+    /// Goes on behind bytes that were looked at in [`Cursor::rest`].
+    pub(super) const fn skip(&mut self, length: usize) {
+        self.at = self.at.saturating_add(length);
+    }
+
     /// An error about `field` at the present position.
     #[must_use]
     pub fn invalid(&self, field: &'static str, reason: impl Into<String>) -> FormatError {
         FormatError::Invalid { field, at: self.at, reason: reason.into() }
     }
 
+    #[cold]
     fn truncated(&self, field: &'static str, need: usize) -> FormatError {
         FormatError::Truncated { field, at: self.at, need, have: self.left() }
     }

@@ -109,6 +109,7 @@ impl<'a> Records<'a> {
     ///
     /// # Errors
     /// [`FormatError`] when the area does not hold what the batch declares; the walk ends there.
+    #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record<'a>>, FormatError> {
         if self.left == 0 {
             return Ok(None);
@@ -124,6 +125,7 @@ impl<'a> Records<'a> {
         Ok(Some(record))
     }
 
+    #[inline]
     fn read(&mut self) -> Result<Record<'a>, FormatError> {
         let length = self.cursor.varint("record length")?;
         let Ok(length) = usize::try_from(length) else {
@@ -152,6 +154,7 @@ impl<'a> Records<'a> {
     }
 }
 
+#[inline]
 fn read_nullable<'a>(body: &mut Cursor<'a>, field: &'static str) -> Result<Option<&'a [u8]>, FormatError> {
     match usize::try_from(body.varint(field)?) {
         Ok(length) => body.bytes(field, length).map(Some),
@@ -159,6 +162,7 @@ fn read_nullable<'a>(body: &mut Cursor<'a>, field: &'static str) -> Result<Optio
     }
 }
 
+#[inline]
 fn read_headers<'a>(body: &mut Cursor<'a>, limits: &Limits) -> Result<Headers<'a>, FormatError> {
     let count = body.varint("headersCount")?;
     let Ok(count) = u32::try_from(count) else {
@@ -166,6 +170,9 @@ fn read_headers<'a>(body: &mut Cursor<'a>, limits: &Limits) -> Result<Headers<'a
     };
     if count > limits.headers {
         return Err(body.invalid("headersCount", format!("{count}, the limit is {}", limits.headers)));
+    }
+    if count == 0 {
+        return Ok(Headers::default());
     }
     let start = body.clone();
     for _ in 0..count {

@@ -60,32 +60,35 @@ impl Mask {
 #[derive(Debug, Default)]
 pub struct Content {
     buffer: Vec<u8>,
+    /// Where masked scalars stand.
+    cuts: Vec<(usize, usize)>,
 }
 
 impl Content {
-    /// Bytes that records of equal content share, at less cost than the content: scalars behind the
-    /// name of a masked field are left out wherever the name stands, without parsing. `None` when a
-    /// masked field holds more than a scalar.
+    /// Hands pieces to `each` that records of equal content share, at less cost than the content: nothing
+    /// is copied, and scalars behind the name of a masked field are left out wherever the name stands,
+    /// without parsing. `false` when a masked field holds more than a scalar.
     ///
     /// Documents that are equal but for white space between their members are not seen as equal here.
-    pub fn sieved(&mut self, record: &Record<'_>, mask: &SieveMask) -> Option<&[u8]> {
-        let out = &mut self.buffer;
-        out.clear();
-        push(out, record.key);
-        out.push(u8::from(record.value.is_some()));
+    pub fn sieved(&mut self, record: &Record<'_>, mask: &SieveMask, mut each: impl FnMut(&[u8])) -> bool {
+        each(&[u8::from(record.key.is_some()) | u8::from(record.value.is_some()) << 1]);
+        each(record.key.unwrap_or_default());
         let value = record.value.unwrap_or_default();
-        if !json::without_scalars(value, &mask.names, &mut |piece| out.extend_from_slice(piece)) {
-            return None;
+        if !json::without_scalars(value, &mask.names, &mut self.cuts, &mut each) {
+            return false;
         }
         if mask.headers.is_empty() {
-            out.extend_from_slice(record.headers.as_bytes());
+            if record.headers.count() > 0 {
+                each(record.headers.as_bytes());
+            }
         } else {
             for header in record.headers.iter().filter(|h| !mask.headers.iter().any(|name| name == h.key)) {
-                push(out, Some(header.key));
-                push(out, header.value);
+                each(header.key);
+                each(&[u8::from(header.value.is_some())]);
+                each(header.value.unwrap_or_default());
             }
         }
-        Some(&self.buffer)
+        true
     }
 
     /// The content of `record` as bytes: equal contents, equal bytes.

@@ -272,9 +272,14 @@ fn strip(raw: &str, pointers: &[&[String]], out: &mut Vec<u8>) {
 }
 
 /// Hands the pieces of `document` to `each` that stand around the scalars behind the given quoted
-/// names. `false` when an object or array stands there.
-pub fn without_scalars(document: &[u8], names: &[Finder<'_>], each: &mut dyn FnMut(&[u8])) -> bool {
-    let mut cuts: Vec<(usize, usize)> = Vec::new();
+/// names. `false` when an object or array stands there. `cuts` is room that is used again.
+pub fn without_scalars(
+    document: &[u8],
+    names: &[Finder<'_>],
+    cuts: &mut Vec<(usize, usize)>,
+    mut each: impl FnMut(&[u8]),
+) -> bool {
+    cuts.clear();
     for name in names {
         let mut from = 0;
         while let Some(found) = document.get(from..).and_then(|rest| name.find(rest)) {
@@ -289,7 +294,7 @@ pub fn without_scalars(document: &[u8], names: &[Finder<'_>], each: &mut dyn FnM
     }
     cuts.sort_unstable();
     let mut at = 0;
-    for (start, end) in cuts {
+    for &(start, end) in cuts.iter() {
         if start >= at {
             each(document.get(at..start).unwrap_or_default());
             at = end;
@@ -356,11 +361,16 @@ fn walk_scalars(raw: &str, at: &JsonPointer, left: &mut usize, each: &mut dyn Fn
     if at.tokens().len() > DEEPEST {
         return;
     }
-    if let Ok(Members(members)) = serde_json::from_str(raw) {
+    // Only what begins as one is parsed as one: a failure costs more than a short document.
+    if raw.starts_with('{')
+        && let Ok(Members(members)) = serde_json::from_str(raw)
+    {
         for (name, value) in members {
             walk_scalars(value.get(), &at.child(&name), left, each);
         }
-    } else if let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(raw) {
+    } else if raw.starts_with('[')
+        && let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(raw)
+    {
         for (index, element) in elements.iter().enumerate() {
             walk_scalars(element.get(), &at.child(&index.to_string()), left, each);
         }
@@ -463,8 +473,8 @@ mod tests {
     fn what_is_left_around_scalars_does_not_depend_on_them() {
         let names = [Finder::new("\"sentAt\"")];
         let left = |document: &str| {
-            let mut out = Vec::new();
-            without_scalars(document.as_bytes(), &names, &mut |piece| out.extend_from_slice(piece))
+            let mut out: Vec<u8> = Vec::new();
+            without_scalars(document.as_bytes(), &names, &mut Vec::new(), |piece| out.extend(piece))
                 .then_some(out)
         };
         let first = left(r#"{"id":1,"sentAt":"5 \"x\" ,","v":2}"#).unwrap();

@@ -1,7 +1,7 @@
 //! What the fields of a sample look like: how often they are there, how distinct they are, whether
 //! they are times that run with the order of writing, nonces, or counters.
 
-use super::sample::{Sample, SampleRecord};
+use super::sample::Sample;
 use crate::keys::{JsonPointer, scalars};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -36,22 +36,23 @@ pub(super) struct Fields {
 
 impl Fields {
     pub(super) fn of(sample: &Sample) -> Self {
-        let mut by_name: BTreeMap<FieldName, Vec<(usize, String)>> = BTreeMap::new();
+        let mut members: BTreeMap<JsonPointer, Vec<(usize, String)>> = BTreeMap::new();
+        let mut headers: BTreeMap<&[u8], Vec<(usize, String)>> = BTreeMap::new();
         for (at, record) in sample.records.iter().enumerate() {
-            for_each_field(record, &mut |name, text| by_name.entry(name).or_default().push((at, text)));
+            if let Some(value) = &record.value {
+                scalars(value, MEMBERS, &mut |pointer, raw| match members.get_mut(pointer) {
+                    Some(values) => values.push((at, raw.to_owned())),
+                    None => drop(members.insert(pointer.clone(), vec![(at, raw.to_owned())])),
+                });
+            }
+            for (name, value) in &record.headers {
+                let text = value.as_deref().map_or("null".into(), String::from_utf8_lossy);
+                headers.entry(name).or_default().push((at, text.into_owned()));
+            }
         }
-        Self { by_name }
-    }
-}
-
-fn for_each_field(record: &SampleRecord, each: &mut dyn FnMut(FieldName, String)) {
-    if let Some(value) = &record.value {
-        scalars(value, MEMBERS, &mut |pointer, raw| each(FieldName::Json(pointer.clone()), raw.to_owned()));
-    }
-    for (name, value) in &record.headers {
-        let text =
-            value.as_deref().map_or_else(|| "null".to_owned(), |v| String::from_utf8_lossy(v).into_owned());
-        each(FieldName::Header(name.clone()), text);
+        let members = members.into_iter().map(|(pointer, values)| (FieldName::Json(pointer), values));
+        let headers = headers.into_iter().map(|(name, values)| (FieldName::Header(name.to_vec()), values));
+        Self { by_name: members.chain(headers).collect() }
     }
 }
 

@@ -152,8 +152,9 @@ const SUGGESTIONS: usize = 3;
 /// Makes the plan of one topic.
 #[must_use]
 pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sample) -> TopicPlan {
-    let mut plan = identify(topic, choice, rules, sample);
-    plan.volatile = volatile::reasons(&plan.mask, &rules.ignored, sample);
+    let fields = if topic.starts_with("__") { Fields::default() } else { Fields::of(sample) };
+    let mut plan = identify(topic, choice, rules, sample, &fields);
+    plan.volatile = volatile::reasons(&plan.mask, &rules.ignored, sample, &fields);
     if !plan.internal && !sample.records.is_empty() {
         let mut observer = Observer::new(plan.mask.clone(), ADVISER);
         sample.records.iter().for_each(|record| observer.take_sampled(record));
@@ -165,7 +166,13 @@ pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sa
     plan
 }
 
-fn identify(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sample) -> TopicPlan {
+fn identify(
+    topic: &str,
+    choice: &KeyChoice,
+    rules: &ContentRules,
+    sample: &Sample,
+    fields: &Fields,
+) -> TopicPlan {
     let internal = topic.starts_with("__");
     let plan = |identity, chosen_by_user, why: String, mask| TopicPlan {
         topic: topic.to_owned(),
@@ -184,10 +191,9 @@ fn identify(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Samp
         let why = "an internal topic: its keys are entities".to_owned();
         return plan(Identity::Key(KeySpec::record_key()), false, why, Mask::default());
     }
-    let fields = Fields::of(sample);
     let mask_for = |identity: &Identity| {
         let mut mask = rules.ignored.clone();
-        volatile::find(sample, &fields, identity, &mut mask);
+        volatile::find(sample, fields, identity, &mut mask);
         mask
     };
     let user = match choice {

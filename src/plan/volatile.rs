@@ -52,12 +52,11 @@ pub struct VolatileField {
 }
 
 /// Why each field of `mask` is in it.
-pub(super) fn reasons(mask: &Mask, asked: &Mask, sample: &Sample) -> Vec<VolatileField> {
+pub(super) fn reasons(mask: &Mask, asked: &Mask, sample: &Sample, fields: &Fields) -> Vec<VolatileField> {
     if mask.is_empty() {
         return Vec::new();
     }
     let asked = asked.names();
-    let fields = Fields::of(sample);
     let why = |name: &String| {
         let values =
             fields.by_name.iter().find(|(field, _)| field.to_string() == *name).map(|(_, values)| values);
