@@ -211,6 +211,28 @@ fn the_first_events_of_a_second_instance_that_is_behind_are_no_restart() {
 }
 
 #[test]
+fn what_two_instances_share_before_the_second_is_seen_is_no_restart_unless_it_is_most() {
+    // The second instance begins `behind` orders late and keeps up from there on, order by order.
+    let both = |behind: i32, orders: i32| {
+        let event = |producer: i64, sequence: i32| {
+            batch().producer(producer, 0, sequence).record(format!("order-{sequence}"), "x")
+        };
+        let first = (0..behind).fold(SegmentBuilder::new(), |log, at| log.batch(event(1, at)));
+        let caught_up = (0..behind).fold(first, |log, at| log.batch(event(2, at)));
+        let log = (behind..orders).fold(caught_up, |log, at| log.batch(event(1, at)).batch(event(2, at)));
+        let case = Case::new();
+        case.log("orders-0", log);
+        case.findings("record-key")
+    };
+    let findings = both(6, 12);
+    assert_eq!(one(&findings, "concurrent-producers")["counts"]["surplusRecords"], 12);
+    assert!(of(&findings, "resend-new-session", "orders").is_empty());
+    let findings = both(9, 12);
+    assert_eq!(one(&findings, "resend-new-session")["counts"]["surplusRecords"], 9);
+    assert_eq!(one(&findings, "concurrent-producers")["counts"]["surplusRecords"], 3);
+}
+
+#[test]
 fn a_second_instance_that_is_seen_in_another_partition_first_is_no_restart() {
     // Both write six orders; 0 to 2 go to one partition, 3 to 5 to the other.
     let log = |events: &[(i64, i64, i64)]| {

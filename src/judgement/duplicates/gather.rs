@@ -225,9 +225,6 @@ fn see_elsewhere(relations: &Relations, entries: &mut [Entry]) {
     }
 }
 
-/// How many events two writers share while both are alive, for one that looks like a restart.
-const SIDE_BY_SIDE: u64 = 2;
-
 /// How far the second of two instances may be behind when it begins: so many of its first events look
 /// like those of a restart.
 const BEHIND: u64 = 3;
@@ -235,8 +232,8 @@ const BEHIND: u64 = 3;
 /// Two sessions, the smaller first.
 pub(super) type SessionPair = (Option<u32>, Option<u32>);
 
-/// Two writers that share nearly all of their events while both were alive were so for the rest, too:
-/// the first event of the one that began later looks like a restart. All writers
+/// Two writers that share at least as many events while both were alive as before one of them is seen were
+/// alive for those, too: the first events of the one that began later look like a restart. All writers
 /// of a topic that are joined in this way make one episode.
 fn join_the_living(entries: &mut [Entry]) {
     let mut counts: BTreeMap<SessionPair, (u64, u64)> = BTreeMap::new();
@@ -251,9 +248,7 @@ fn join_the_living(entries: &mut [Entry]) {
     }
     let alive: BTreeSet<SessionPair> = counts
         .into_iter()
-        .filter(|(_, (alive, after))| {
-            *alive >= after.saturating_mul(SIDE_BY_SIDE) || (*after <= BEHIND && *alive >= BEHIND)
-        })
+        .filter(|(_, (alive, after))| alive >= after || (*after <= BEHIND && *alive >= BEHIND))
         .map(|(pair, _)| pair)
         .collect();
     let mut circles: BTreeMap<u32, Circles> = BTreeMap::new();
