@@ -9,7 +9,7 @@ use std::process::ExitCode;
 const COULD_NOT_RUN: u8 = 2;
 
 fn main() -> ExitCode {
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(std::io::stdout());
     match Arguments::read(std::env::args_os()).and_then(|arguments| arguments.run(&mut out)) {
         Ok(status) => status,
         Err(error) => {

@@ -37,7 +37,23 @@ fn refused(arguments: &[&str]) -> String {
     text(&output.stderr)
 }
 
-const COMMANDS: [&str; 6] = ["scan", "dump", "explain", "schema", "completions", "man"];
+const COMMANDS: [&str; 15] = [
+    "scan",
+    "reconcile",
+    "compare",
+    "offsets",
+    "trace",
+    "render",
+    "show",
+    "diff",
+    "producers",
+    "keys",
+    "dump",
+    "explain",
+    "schema",
+    "completions",
+    "man",
+];
 
 #[test]
 fn shells_learn_all_commands_and_options() {
@@ -120,6 +136,33 @@ fn tables_tell_times_in_the_zone_and_json_does_not() {
     let there = scan(&["--tz", "Asia/Kolkata"]);
     assert!(there.contains("21:31:24.244 – 21:31:24.343 UTC+05:30"), "{there}");
     assert_eq!(scan(&["--format", "json"]), scan(&["--format", "json", "--tz", "Asia/Kolkata"]));
+    // What the judgement says of times is told there as well.
+    assert!(there.contains("from 2026-11-29 21:31:24.244 UTC+05:30 to"), "{there}");
+    for form in ["table", "md"] {
+        let there = scan(&["--format", form, "--tz", "Asia/Kolkata", "--timeline"]);
+        assert!(there.contains("21:31:24") && !there.contains("16:01:24"), "{form}: {there}");
+    }
+    let page = scan(&["--format", "html", "--tz", "Asia/Kolkata"]);
+    assert!(
+        page.contains(r#""zone":{"name":"Asia/Kolkata","offsets":[[0,19800]"#),
+        "the page knows the zone"
+    );
+}
+
+#[test]
+fn other_commands_tell_times_in_the_zone_as_well() {
+    let told = |arguments: &[&str]| {
+        let output = tool().args(arguments).args(["--tz", "Asia/Kolkata"]).output().unwrap();
+        text(&output.stdout)
+    };
+    let data = |set: &str| data(set).display().to_string();
+    let trace = told(&["trace", "order-0042", &data("crash-restart-resend")]);
+    assert!(trace.contains("21:31:23.337 ") && !trace.contains("16:01:2"), "{trace}");
+    let producers = told(&["producers", &data("crash-restart-resend")]);
+    assert!(producers.contains("21:31:22.996 – 21:31:23.408 UTC+05:30"), "{producers}");
+    let offsets = told(&["offsets", &data("offsets-topic")]);
+    assert!(offsets.contains("went back from 16 to 8 at 2026-11-29 21:12:01.395"), "{offsets}");
+    assert!(!offsets.contains("15:42:0"), "{offsets}");
 }
 
 #[test]
@@ -137,9 +180,29 @@ fn talk_is_on_standard_error_and_as_much_as_was_asked_for() {
 
 #[test]
 fn help_begins_with_examples_and_typos_are_met_with_suggestions() {
-    for arguments in [["--help"].as_slice(), &["scan", "--help"], &["dump", "--help"], &["man", "--help"]] {
-        assert!(printed(arguments).starts_with("Examples:\n  dedup-audit "), "{arguments:?}");
+    assert!(printed(&["--help"]).starts_with("Examples:\n  dedup-audit "));
+    for command in COMMANDS {
+        let help = printed(&[command, "--help"]);
+        let (examples, _) = help.split_once("\n\n").unwrap();
+        assert!(examples.starts_with("Examples:\n  dedup-audit "), "{command}: {help}");
+        assert!(
+            examples.contains(&format!("dedup-audit {command} ")) || command == "schema",
+            "{command}: {help}"
+        );
     }
+    for (typed, meant) in [("tace", "'trace'"), ("ofsets", "'offsets'"), ("recon", "'reconcile'")] {
+        assert!(refused(&[typed, "x"]).contains(meant), "{typed}");
+    }
+    assert!(refused(&["schema", "tarce"]).contains("'trace'"));
+    // A path where a command should stand, a key behind its paths, a pointer without its slash.
+    let data = data("crash-restart-resend").display().to_string();
+    assert!(refused(&[&data]).contains(&format!("dedup-audit scan {data}")));
+    assert!(refused(&["trace", &data, "order-0042"]).contains(&format!("trace order-0042 {data}")));
+    assert!(refused(&["scan", &data, "--key", "json:order.id"]).contains("write /order/id"));
+    assert!(
+        refused(&["scan", &data, "-o", "/nowhere/x.json"]).contains("the directory /nowhere is not there")
+    );
+    assert!(refused(&["dump", &data]).contains("audit it with scan"));
     assert!(refused(&["scn", "x"]).contains("'scan'"));
     assert!(refused(&["scan", "x", "--header-only"]).contains("--headers-only"));
 }

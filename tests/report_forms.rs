@@ -122,7 +122,7 @@ fn the_list_reads_as_it_should() {
     assert_eq!(
         list.lines().nth(1),
         Some(
-            "orders,0,60,order-41,text,2000,0,0,1764424939402,2025-11-29T14:02:19.402Z,resend-new-session,DA-3f9c1a2b7d40e601,orders,0,40,E4,non-transactional"
+            "orders,0,60,order-41,text,2000,0,0,1764424939402,2025-11-29T14:02:19.402Z,resend-new-session,DA-3f9c1a2b7d40e601,orders,0,40,E4,non-transactional,,"
         )
     );
 }
@@ -189,8 +189,9 @@ fn hostile() -> Report {
         }
         report.findings.insert(0, finding);
     }
-    for topic in &mut report.topics {
+    for (index, topic) in report.topics.iter_mut().enumerate() {
         topic.topic.clone_from(&all);
+        topic.topic_id = Some(format!("{index}{all}"));
         if let Some(identity) = &mut topic.identity {
             identity.why.clone_from(&all);
             identity.volatile = vec![all.clone(); 7];

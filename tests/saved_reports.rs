@@ -234,3 +234,60 @@ fn values_are_shown_when_asked_for_and_never_else() {
         values(&of(&["scan", RESEND, "--format", "json", "--show-values", "--redact", "keys"])).unwrap();
     assert!(hidden["keyedHash"].is_string(), "{hidden}");
 }
+
+#[test]
+fn lines_come_while_the_run_goes_on_and_are_a_report_without_its_end() {
+    use std::io::BufRead as _;
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    for (name, kibibytes) in [("a-0", 1), ("b-0", 6 << 10)] {
+        let log = (0..kibibytes).fold(dedup_audit::testkit::SegmentBuilder::new(), |log, at| {
+            log.batch(dedup_audit::testkit::batch().record(format!("k{at}"), "v".repeat(1000)))
+        });
+        std::fs::create_dir_all(data.join(name)).unwrap();
+        std::fs::write(data.join(name).join("00000000000000000000.log"), log.bytes()).unwrap();
+    }
+    // Slow enough that the first lines come long before the last bytes are read.
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .args(["scan", "--format", "ndjson", "--io-limit", "1MiB/s", "--threads", "1"])
+        .arg(&data)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let head: Vec<String> = lines.by_ref().take(2).map(Result::unwrap).collect();
+    let runs = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(runs, "the lines came at the end");
+    let kinds: Vec<Value> = head.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&kinds[0]["type"], &kinds[1]["type"]), (&"header".into(), &"partition".into()));
+    assert_eq!((&kinds[1]["topic"], &kinds[1]["records"]), (&"a".into(), &1.into()));
+    let saved = home.path().join("half.ndjson");
+    std::fs::write(&saved, head.join("\n")).unwrap();
+    let rendered = text(&run(&["render", &saved.display().to_string()]).stdout);
+    assert!(rendered.to_lowercase().starts_with("interrupted"), "{rendered}");
+    assert!(rendered.contains("1 partition, ") && rendered.contains(" 1 record"), "{rendered}");
+}
+
+#[test]
+fn lines_that_come_early_are_those_of_the_whole_report() {
+    let home = tempfile::tempdir().unwrap();
+    for set in ["mixed-incident/data", "three-brokers-diverged", "topic-recreated", "bit-rot-length/data"] {
+        let data = format!("testdata/brokers/4.3.1/{set}");
+        let path = home.path().join("whole.ndjson").display().to_string();
+        let printed = text(&run(&["scan", &data, "--format", "ndjson"]).stdout);
+        run(&["scan", &data, "-o", &path, "--force"]);
+        assert_eq!(printed, std::fs::read_to_string(&path).unwrap(), "{set}");
+        let kinds: Vec<String> = printed
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(kinds.first().map(String::as_str), Some("header"));
+        assert_eq!(kinds.last().map(String::as_str), Some("summary"));
+        let json: Value = serde_json::from_slice(&run(&["scan", &data, "--format", "json"]).stdout).unwrap();
+        let read: Value =
+            serde_json::from_slice(&run(&["render", &path, "--format", "json"]).stdout).unwrap();
+        assert_eq!(read, json, "{set}: nothing is lost on the way");
+    }
+}

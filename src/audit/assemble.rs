@@ -56,10 +56,7 @@ impl Parts<'_> {
     }
 
     fn listed(&self) -> usize {
-        match self.options.examples {
-            Examples::All => usize::MAX,
-            Examples::AtMost(_) => LISTED,
-        }
+        listed(self.options)
     }
 
     fn dirs(&self) -> impl Iterator<Item = (usize, &PartitionDir, &PartitionOutcome)> {
@@ -69,6 +66,14 @@ impl Parts<'_> {
             .zip(self.outcomes)
             .enumerate()
             .map(|(at, (dir, outcome))| (at, dir, outcome))
+    }
+}
+
+/// Entries of a capped list.
+const fn listed(options: &AuditOptions) -> usize {
+    match options.examples {
+        Examples::All => usize::MAX,
+        Examples::AtMost(_) => LISTED,
     }
 }
 
@@ -184,7 +189,7 @@ fn session_note(session: &crate::facts::Session, led: &[usize], internal: &Inter
 pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: Vec<Event>) -> Report {
     let mut report = Report::new(parts.options.invocation.clone());
     report.set_as_of(parts.as_of);
-    report.evidence = evidence(parts);
+    report.evidence = evidence(parts.inventory);
     report.coverage = coverage(parts);
     report.topics = topics(parts);
     for topic in report.topics.iter().filter(|topic| !topic.internal) {
@@ -208,10 +213,10 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: Vec<Even
     report
 }
 
-fn evidence(parts: &Parts<'_>) -> Vec<Evidence> {
-    let of_dir = |at: usize| parts.inventory.partitions.iter().filter(move |dir| dir.log_dir == at);
-    parts
-        .inventory
+/// The directories that are read.
+pub(super) fn evidence(inventory: &Inventory) -> Vec<Evidence> {
+    let of_dir = |at: usize| inventory.partitions.iter().filter(move |dir| dir.log_dir == at);
+    inventory
         .log_dirs
         .iter()
         .enumerate()
@@ -321,12 +326,19 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
         };
         let (mut uncommitted, mut committed, mut provisional) = (0, 0, None);
         for &partition in &topic.partitions {
-            let (Some(dir), Some(outcome)) =
-                (parts.inventory.partitions.get(partition), parts.outcomes.get(partition))
+            let (Some(context), Some(outcome)) =
+                (parts.contexts.get(partition), parts.outcomes.get(partition))
             else {
                 continue;
             };
-            report.partitions.push(partition_report(parts, partition, dir, outcome));
+            report.partitions.extend(partition_report(
+                parts.options,
+                parts.inventory,
+                parts.leaders,
+                partition,
+                context,
+                outcome,
+            ));
             if parts.leads(partition) {
                 uncommitted += outcome.readable.uncommitted;
                 committed += outcome.readable.committed;
@@ -394,25 +406,28 @@ pub(super) fn identity<'c>(plan: &TopicPlan, better: impl Iterator<Item = &'c Ca
     }
 }
 
-fn partition_report(
-    parts: &Parts<'_>,
+/// What the report says of a directory, as soon as it was read.
+pub(super) fn partition_report(
+    options: &AuditOptions,
+    inventory: &Inventory,
+    leaders: &[usize],
     at: usize,
-    dir: &PartitionDir,
+    context: &PartitionContext,
     outcome: &PartitionOutcome,
-) -> PartitionReport {
-    let facts = &outcome.facts;
-    let leader = parts.leaders.get(at).filter(|&&leader| leader != at);
+) -> Option<PartitionReport> {
+    let (dir, facts) = (inventory.partitions.get(at)?, &outcome.facts);
+    let leader = leaders.get(at).filter(|&&leader| leader != at);
     let epochs = if dir.leader_epochs.is_empty() {
         facts.leader_epochs.clone()
     } else {
         dir.leader_epochs.iter().map(|line| (line.epoch, line.start_offset)).collect()
     };
-    PartitionReport {
+    Some(PartitionReport {
         partition: dir.partition,
         directory: dir.display.clone(),
         broker_id: dir.broker_id,
-        replica_of: leader.and_then(|&leader| Some(parts.inventory.partitions.get(leader)?.display.clone())),
-        log_start_offset: parts.contexts.get(at).map_or(0, |context| context.log_start_offset.0),
+        replica_of: leader.and_then(|&leader| Some(inventory.partitions.get(leader)?.display.clone())),
+        log_start_offset: context.log_start_offset.0,
         log_end_offset: facts.log_end_offset.0,
         high_watermark: dir.high_watermark.map(|offset| offset.0),
         cleaned_up_to: dir.first_dirty_offset.map(|offset| offset.0),
@@ -425,8 +440,8 @@ fn partition_report(
             .into_iter()
             .map(|(epoch, start)| LeaderEpochStart { epoch: epoch.0, start_offset: start.0 })
             .collect(),
-        protection: protection(facts, parts.listed()),
-    }
+        protection: protection(facts, listed(options)),
+    })
 }
 
 fn protection(facts: &PartitionFacts, listed: usize) -> ProtectionReport {

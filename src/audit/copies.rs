@@ -259,7 +259,8 @@ fn business_key(plan: &TopicPlan, content: &mut Content, record: &Record<'_>) ->
     match &plan.identity {
         Identity::Content => {
             let digest = xxhash_rust::xxh3::xxh3_128(content.bytes(record, &plan.mask));
-            BusinessKey::Digest { digest: format!("{digest:032x}") }
+            let record_key = record.key.filter(|key| key.len() <= LONGEST).map(BusinessKey::of_bytes);
+            BusinessKey::Digest { digest: format!("{digest:032x}"), record_key: record_key.map(Box::new) }
         }
         Identity::Key(spec) => shown_key(spec, record),
     }
@@ -276,7 +277,7 @@ fn shown_key(spec: &KeySpec, record: &Record<'_>) -> BusinessKey {
     if spec.parts().iter().map(length).sum::<usize>() > LONGEST {
         let mut hasher = xxhash_rust::xxh3::Xxh3::new();
         keys::identify(spec, record, |part| hasher.update(part));
-        return BusinessKey::Digest { digest: format!("{:032x}", hasher.digest128()) };
+        return BusinessKey::of_digest(hasher.digest128());
     }
     if let [part] = spec.parts() {
         return match part.extract(record) {

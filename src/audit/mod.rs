@@ -24,6 +24,7 @@ mod groups;
 mod internal_topics;
 mod judge;
 mod lanes;
+mod listener;
 mod logs;
 mod memory;
 mod options;
@@ -50,7 +51,7 @@ use crate::candidates::spill::Sorter;
 use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
 use crate::facts::CommitHistory;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::judgement::{self, duplicates::Examples, duplicates::SurplusChoice};
 use crate::relations::Relations;
 use crate::report;
@@ -62,9 +63,11 @@ use crate::report::trace::Trace;
 pub use advice::{Advice, advise};
 use groups::Wants;
 use judge::Judged;
+pub use listener::Listener;
 use logs::{Logs, Room};
 pub use memory::Memory;
 pub use options::{AuditOptions, EXAMPLES, Records, SnapshotStates};
+use pass::PartitionOutcome;
 use prepare::{Prepared, prepare};
 pub use reconcile::Reconciler;
 use relate::Related;
@@ -111,7 +114,31 @@ impl Audit {
 /// [`AuditError`] when the run cannot start: no such path, nothing that a broker wrote; and when what does not fit into memory cannot be kept elsewhere. What cannot
 /// be read on the way is in the coverage of the report.
 pub fn run(options: &AuditOptions) -> Result<Audit, AuditError> {
-    in_pool(options, |threads| run_in_pool(options, threads, None, None))
+    run_heard(options, None)
+}
+
+/// Does the same, and tells a listener what is known on the way.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_telling(options: &AuditOptions, listener: &mut dyn Listener) -> Result<Audit, AuditError> {
+    run_heard(options, Some(listener))
+}
+
+/// The audit with its verdict; whoever counts findings in another way than the tool gives it anew.
+fn run_heard(options: &AuditOptions, listener: Option<&mut dyn Listener>) -> Result<Audit, AuditError> {
+    let mut audit =
+        in_pool(options, |threads| run_in_pool(options, threads, Asked { listener, ..Asked::default() }))?;
+    audit.report.verdict = report::verdict::of(&audit.report, Some(Severity::Low));
+    Ok(audit)
+}
+
+/// What an audit does beside its report.
+#[derive(Default)]
+struct Asked<'a, 'l> {
+    request: Option<&'a Request<'a>>,
+    reconciler: Option<&'a mut Reconciler<'l>>,
+    listener: Option<&'a mut dyn Listener>,
 }
 
 /// Does `work` with as many threads as were asked for and the memory can feed.
@@ -134,7 +161,9 @@ fn in_pool<T: Send>(
 /// As [`run`].
 pub fn trace(options: &AuditOptions, request: &Request<'_>) -> Result<Answer<Trace>, AuditError> {
     let options = AuditOptions { examples: Examples::All, ..options.clone() };
-    let audit = in_pool(&options, |threads| run_in_pool(&options, threads, Some(request), None))?;
+    let audit = in_pool(&options, |threads| {
+        run_in_pool(&options, threads, Asked { request: Some(request), ..Asked::default() })
+    })?;
     let report = audit.report;
     let reading = Reading::of_verdict(&report::verdict::of(&report, None));
     let trace = audit.found.unwrap_or_else(|| Trace::of(request.sought.text()));
@@ -162,16 +191,13 @@ pub fn reconcile(
 ) -> Result<(Report, Reconciled), AuditError> {
     // The list is read and its missing keys are written on one thread; the rows are sorted by all.
     let threads = options.threads.clamp(1, options.memory.most_threads());
-    let audit = run_in_pool(options, threads, None, Some(&mut reconciler))?;
+    let asked = Asked { reconciler: Some(&mut reconciler), ..Asked::default() };
+    let audit = run_in_pool(options, threads, asked)?;
     Ok((audit.report, reconciler.finish().unwrap_or_default()))
 }
 
-fn run_in_pool(
-    options: &AuditOptions,
-    threads: usize,
-    request: Option<&Request<'_>>,
-    mut reconciler: Option<&mut Reconciler<'_>>,
-) -> Result<Audit, AuditError> {
+fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> Result<Audit, AuditError> {
+    let Asked { request, mut reconciler, mut listener } = asked;
     let prepared = prepare(options)?;
     let subjects = prepared.subjects(options, request.map(|request| request.sought));
     let (digest_key, room) = (DigestKey::random(), Room::of(options));
@@ -182,8 +208,18 @@ fn run_in_pool(
     }
     options.watch.enter(Stage::Reading);
     let Prepared { inventory, leaders, internal, topics, samples, plans, large, .. } = &prepared;
-    let mut outcomes =
-        pass::read_all(&subjects, options.mode, threads, digest_key, large, &mut rows, &options.watch)?;
+    if let Some(listener) = &mut listener {
+        listener.begun(&options.invocation, &assemble::evidence(inventory));
+    }
+    let mut tell = |at: usize, outcome: &PartitionOutcome| {
+        let (Some(listener), Some(subject)) = (&mut listener, subjects.get(at)) else { return };
+        let told = assemble::partition_report(options, inventory, leaders, at, &subject.context, outcome);
+        let (topic, Some(told)) = (topics.all.get(topics.of_partition(at)), told) else { return };
+        let id = topic.and_then(|topic| topic.id.as_deref());
+        listener.partition(&subject.context.topic, id, &told);
+    };
+    let reading = pass::Pass { mode: options.mode, threads, digest_key, large, watch: &options.watch };
+    let mut outcomes = pass::read_all(&subjects, &reading, &mut rows, &mut tell)?;
     followed::follow(&subjects, topics, samples, options, large, &mut outcomes);
     let logs = Logs::new(options, &prepared, &subjects, &outcomes, digest_key, &room);
 

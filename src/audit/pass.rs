@@ -111,25 +111,36 @@ pub(super) struct ChunkStart {
     pub(super) base_offset: Offset,
 }
 
+/// How everything is read.
+#[derive(Clone, Copy)]
+pub(super) struct Pass<'a> {
+    pub(super) mode: ReadMode,
+    pub(super) threads: usize,
+    pub(super) digest_key: DigestKey,
+    pub(super) large: &'a LargeBatches,
+    pub(super) watch: &'a Watch,
+}
+
+/// Is given each outcome with its number, in order, as soon as it is whole.
+pub(super) type Tell<'t> = dyn FnMut(usize, &PartitionOutcome) + Send + 't;
+
 /// Reads all subjects; outcomes are in their order.
 ///
 /// # Errors
 /// [`AuditError`] when rows do not fit into memory and cannot be written.
 pub(super) fn read_all(
     subjects: &[Subject<'_>],
-    mode: ReadMode,
-    threads: usize,
-    digest_key: DigestKey,
-    large: &LargeBatches,
+    pass: &Pass<'_>,
     rows: &mut RowStore,
-    watch: &Watch,
+    tell: &mut Tell<'_>,
 ) -> Result<Vec<PartitionOutcome>, AuditError> {
+    let Pass { mode, threads, digest_key, large, watch } = *pass;
     let input = subjects.iter().flat_map(|subject| &subject.segments).map(|segment| segment.len).sum();
     rows.expect_input(input);
     watch.expect(input);
     let shared = Shared {
         reader: Mutex::new(ChunkReader::new(tasks(subjects), mode, watch.clone())),
-        fold: Mutex::new(Fold::new(subjects, mode, Lanes::new(digest_key, large), rows)),
+        fold: Mutex::new(Fold::new(subjects, mode, Lanes::new(digest_key, large), rows, tell)),
         progress: Progress::default(),
         window: AHEAD * u64::try_from(threads).unwrap_or(1),
     };
@@ -275,6 +286,7 @@ struct Fold<'s> {
     mode: ReadMode,
     lanes: Lanes<'s>,
     rows: &'s mut RowStore,
+    tell: &'s mut Tell<'s>,
     /// Rows could not be kept: the run ends.
     failed: Option<AuditError>,
     /// Pieces whose turn has not come.
@@ -311,12 +323,19 @@ struct OutOfLine {
 }
 
 impl<'s> Fold<'s> {
-    fn new(subjects: &'s [Subject<'s>], mode: ReadMode, lanes: Lanes<'s>, rows: &'s mut RowStore) -> Self {
+    fn new(
+        subjects: &'s [Subject<'s>],
+        mode: ReadMode,
+        lanes: Lanes<'s>,
+        rows: &'s mut RowStore,
+        tell: &'s mut Tell<'s>,
+    ) -> Self {
         Self {
             subjects,
             mode,
             lanes,
             rows,
+            tell,
             failed: None,
             waiting: BTreeMap::new(),
             next: 0,
@@ -333,8 +352,20 @@ impl<'s> Fold<'s> {
         self.waiting.insert(piece.number, piece);
         while let Some(piece) = self.waiting.remove(&self.next) {
             self.next += 1;
+            let whole = self.ends_partition(&piece);
             self.fold(piece);
+            if whole {
+                self.release();
+                self.close();
+            }
         }
+    }
+
+    /// Whether nothing of its partition comes behind a piece.
+    fn ends_partition(&self, piece: &Piece) -> bool {
+        let last = piece.segment.map_or(0, |at| at + 1);
+        let subject = self.subjects.get(piece.partition);
+        piece.ends_segment && subject.is_some_and(|subject| subject.segments.len() == last)
     }
 
     fn finish(mut self) -> Result<Vec<PartitionOutcome>, AuditError> {
@@ -403,6 +434,7 @@ impl<'s> Fold<'s> {
             outcome.out_of_sequence =
                 gaps.chain(outcome.facts.steps.iter().map(|step| step.at_offset)).collect();
             outcome.routed = trail.finish();
+            (self.tell)(self.done.len(), &outcome);
             self.done.push(outcome);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, PairNames, SideBySide, TopicPair};
 use crate::error::AuditError;
@@ -13,16 +14,17 @@ use std::process::ExitCode;
 
 /// What is held against what.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    before_help = "Examples:
   dedup-audit compare broker-1 broker-2 broker-3
   dedup-audit compare before/orders-0 after/orders-0
-  dedup-audit compare east west --mirror orders=east.orders --key json:/orderId
-
-The first path is held against each of the others. Replicas (equal topic id and partition) are compared offset by
+  dedup-audit compare east west --mirror orders=east.orders --key json:/orderId",
+    after_help = "The first path is held against each of the others. Replicas (equal topic id and partition) are compared offset by
 offset; a mirror has another name and is matched by --key, or by key and value.
 
 Exit status: 0 equal, retention and compaction aside; 1 different; 2 could not run; 3 equal as far as it could be
-read; 130 interrupted.")]
+read; 130 interrupted."
+)]
 pub struct CompareArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -61,6 +63,7 @@ pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
     }
     let sink = arguments.evidence.sink();
     arguments.output.check(&sink)?;
+    let redactor = arguments.evidence.redactor()?;
     let listed = super::cap(arguments.max_ranges);
     let names = PairNames { topics: arguments.mirrors.clone() };
     let SideBySide { compared, coverage, reading, as_of } = arguments
@@ -68,6 +71,7 @@ pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
         .watched(&options, || audit::side_by_side(&options, &arguments.evidence.paths, &names, listed))?;
     let outcome = Outcome::of_found(!compared.all_equal());
     let answer = Answer::new(options.invocation, as_of, reading, compared, coverage);
+    let answer = redaction::answer(&redactor, answer)?;
     let events = if arguments.timeline { Events::Shown } else { Events::LeftOut };
     arguments.output.write(
         &sink,

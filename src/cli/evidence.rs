@@ -3,13 +3,16 @@
 use super::interrupt;
 use super::moment::{Edge, Moment, parse_span};
 use super::progress::{Progress, TalkArguments};
+use super::redaction::RedactionArguments;
 use crate::audit::{self, Audit, AuditOptions, Memory};
 use crate::error::AuditError;
 use crate::input::{Leftovers, NamePattern, Pace, PartitionChoice, PartitionPattern, ReadMode};
 use crate::keys::{KeySpec, Mask, Schemas};
 use crate::plan::{ContentRules, KeyChoice, PlanFile, Proof, Reach, RepeatsOf};
 use crate::report::model::Invocation;
+use crate::report::redact::Redactor;
 use crate::report::sink::Sink;
+use crate::report::wording::Zone;
 use clap::Args;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
@@ -70,7 +73,8 @@ pub struct EvidenceArguments {
     /// evidence
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     as_of: Option<Moment>,
-    /// The time zone of times that are given without one, and of tables; JSON is always in UTC
+    /// The time zone of times that are given without one, and of all that is made for people; JSON and
+    /// CSV are always in UTC
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
     tz: TimeZone,
     /// Threads; by default as many as there are processors
@@ -93,6 +97,8 @@ pub struct EvidenceArguments {
     temp_dir: Option<PathBuf>,
     #[command(flatten)]
     limits: super::limits::LimitArguments,
+    #[command(flatten)]
+    redaction: RedactionArguments,
 }
 
 impl EvidenceArguments {
@@ -185,9 +191,17 @@ impl EvidenceArguments {
         done
     }
 
-    /// The zone of times in tables.
-    pub(super) const fn zone(&self) -> &TimeZone {
-        &self.tz
+    /// What hides from the readers of the answer.
+    ///
+    /// # Errors
+    /// [`AuditError`] for a key that cannot be read or is too short.
+    pub(super) fn redactor(&self) -> Result<Redactor, AuditError> {
+        self.redaction.redactor()
+    }
+
+    /// The zone of the times that people read.
+    pub(super) fn zone(&self) -> Zone {
+        Zone::new(self.tz.clone())
     }
 
     /// How files are read.

@@ -22,8 +22,8 @@ pub(super) fn write(
         ReportFormat::Table => table::write_in(report, zone, width, out),
         ReportFormat::Json => json::write(report, out),
         ReportFormat::Ndjson => ndjson::write(report, out),
-        ReportFormat::Md => markdown::write(report, out),
-        ReportFormat::Html => html::write(report, out),
+        ReportFormat::Md => markdown::write_in(report, zone, out),
+        ReportFormat::Html => html::write_in(report, zone, out),
         ReportFormat::Csv => list(surplus, out),
     }
 }

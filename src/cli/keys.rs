@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, Advice};
 use crate::error::AuditError;
@@ -14,14 +15,15 @@ use std::process::ExitCode;
 
 /// Say which field identifies the event: ranks record key, value, headers and JSON fields.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    before_help = "Examples:
   dedup-audit keys /var/kafka/orders-0
   dedup-audit keys /var/kafka --format json
   dedup-audit keys broker-1/data --save-plan plan.json
-  dedup-audit scan broker-2/data --plan plan.json
-
-Exit status: 0 everything was read, 2 could not run, 3 could not read everything, 130
-interrupted.")]
+  dedup-audit scan broker-2/data --plan plan.json",
+    after_help = "Exit status: 0 everything was read, 2 could not run, 3 could not read everything, 130
+interrupted."
+)]
 pub struct KeysArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -36,6 +38,7 @@ pub(super) fn run(arguments: &KeysArguments, out: &mut dyn Write) -> Result<Exit
     let options = arguments.evidence.audit_options()?;
     let (sink, output) = (arguments.evidence.sink(), &arguments.output);
     output.check(&sink)?;
+    let redactor = arguments.evidence.redactor()?;
     if let Some(path) = &arguments.save_plan {
         output.check_beside(&sink, path, "--save-plan")?;
     }
@@ -44,7 +47,8 @@ pub(super) fn run(arguments: &KeysArguments, out: &mut dyn Write) -> Result<Exit
     if let Some(path) = &arguments.save_plan {
         sink.write(path, output.existing(), |out| out.write_all(plan.to_json().as_bytes()))?;
     }
-    let answer = Answer::new(options.invocation, as_of, reading, keys, coverage);
+    let answer =
+        redaction::answer(&redactor, Answer::new(options.invocation, as_of, reading, keys, coverage))?;
     output.write(&sink, out, |width, out| keys::write(&answer, width, out), |out| answer.write_json(out))?;
     Ok(status::of(Outcome::Clean, reading))
 }

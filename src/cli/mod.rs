@@ -27,14 +27,17 @@ mod scan;
 mod schema;
 mod size;
 mod status;
+mod stream;
 mod terminal;
 mod trace;
 
 use crate::error::AuditError;
+use crate::report::escape::Terminal;
+use clap::error::ContextKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Examples for each finding, and entries of a list, unless the user asks for more.
@@ -88,7 +91,16 @@ impl Arguments {
     pub fn read(typed: impl Iterator<Item = OsString>) -> Result<Self, AuditError> {
         let definition = Self::definition();
         let arguments = config::expand(typed.collect(), &definition)?;
-        let matches = definition.get_matches_from(arguments);
+        let matches = match definition.try_get_matches_from(arguments) {
+            Ok(matches) => matches,
+            Err(error) => {
+                let word = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
+                let Some(path) = word.filter(|word| Path::new(word).exists()) else { tell(&error) };
+                return Err(AuditError::Usage(format!(
+                    "{path}: this is no command; to audit it: dedup-audit scan {path}"
+                )));
+            }
+        };
         Self::from_arg_matches(&matches).map_err(|error| AuditError::Usage(error.to_string()))
     }
 
@@ -101,10 +113,23 @@ impl Arguments {
     ///
     /// # Errors
     /// [`AuditError`] when the command cannot run; exit status 2.
-    pub fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+    pub fn run(&self, out: &mut (dyn Write + Send)) -> Result<ExitCode, AuditError> {
         terminal::choose(self.color);
         self.command.run(out)
     }
+}
+
+/// Ends the program with help, or with what is wrong, in which foreign text is spelled out: a script
+/// may have passed on what it found in a log.
+#[expect(clippy::exit, reason = "as clap ends it")]
+fn tell(error: &clap::Error) -> ! {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    for line in error.render().to_string().lines() {
+        let _ = writeln!(std::io::stderr(), "{}", Terminal::text(line));
+    }
+    std::process::exit(error.exit_code())
 }
 
 /// The commands.
@@ -135,8 +160,8 @@ pub enum Command {
     Dump(dump::DumpArguments),
     /// Say what a finding means, what else looks like it, and what to do
     Explain(explain::Explain),
-    /// Print the JSON Schema of the report
-    Schema,
+    /// Print the JSON Schema of the report, or of what another command answers
+    Schema(schema::SchemaArguments),
     /// Print what a shell needs to complete commands and options
     Completions(completions::CompletionsArguments),
     /// Print manual pages
@@ -148,7 +173,7 @@ impl Command {
     ///
     /// # Errors
     /// [`AuditError`] when the command cannot run; exit status 2.
-    fn run(&self, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+    fn run(&self, out: &mut (dyn Write + Send)) -> Result<ExitCode, AuditError> {
         match self {
             Self::Scan(arguments) => scan::run(arguments, out),
             Self::Reconcile(arguments) => reconcile::run(arguments, out),
@@ -162,7 +187,7 @@ impl Command {
             Self::Keys(arguments) => keys::run(arguments, out),
             Self::Dump(arguments) => dump::run(arguments, out),
             Self::Explain(command) => command.run(out),
-            Self::Schema => schema::run(out),
+            Self::Schema(arguments) => schema::run(arguments, out),
             Self::Completions(arguments) => completions::run(arguments, out),
             Self::Man(arguments) => man::run(arguments, out),
         }

@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::redaction;
 use super::status::{self, Outcome};
 use crate::error::AuditError;
 use crate::facts::Keep;
@@ -14,13 +15,14 @@ use std::process::ExitCode;
 
 /// Whose positions are told.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    before_help = "Examples:
   dedup-audit offsets /var/kafka-logs
   dedup-audit offsets /copy/__consumer_offsets-* /copy/orders-*
-  dedup-audit offsets broker-1 broker-2 --group billing --commits 0 --format json
-
-Exit status: 0 told; 2 could not run, or no __consumer_offsets among the files; 3 not all could be read;
-130 interrupted.")]
+  dedup-audit offsets broker-1 broker-2 --group billing --commits 0 --format json",
+    after_help = "Exit status: 0 told; 2 could not run, or no __consumer_offsets among the files; 3 not all could be
+read; 130 interrupted."
+)]
 pub struct OffsetsArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -44,6 +46,7 @@ pub(super) fn run(arguments: &OffsetsArguments, out: &mut dyn Write) -> Result<E
     }
     let sink = arguments.evidence.sink();
     arguments.output.check(&sink)?;
+    let redactor = arguments.evidence.redactor()?;
     let mut audit = arguments.evidence.run(&options)?;
     if audit.commit_partitions == 0 {
         return Err(AuditError::Usage(
@@ -58,10 +61,11 @@ pub(super) fn run(arguments: &OffsetsArguments, out: &mut dyn Write) -> Result<E
     let report = audit.report;
     let reading = Reading::of_verdict(&report.verdict);
     let answer = Answer::new(options.invocation, report.as_of_timestamp, reading, body, report.coverage);
+    let (answer, zone) = (redaction::answer(&redactor, answer)?, arguments.evidence.zone());
     arguments.output.write(
         &sink,
         out,
-        |width, out| table::write_offsets(&answer, width, out),
+        |width, out| table::write_offsets(&answer, &zone, width, out),
         |out| answer.write_json(out),
     )?;
     Ok(status::of(Outcome::Clean, reading))

@@ -184,6 +184,11 @@ impl<F: Form> OutputArguments<F> {
         self.targets().iter().any(|(wanted, _)| *wanted == form)
     }
 
+    /// Whether standard output takes this form.
+    pub(super) fn prints(&self, form: F) -> bool {
+        self.targets().contains(&(form, None))
+    }
+
     /// Says before the work begins whether its result could be written.
     ///
     /// # Errors
@@ -222,13 +227,38 @@ impl<F: Form> OutputArguments<F> {
         out: &mut dyn Write,
         write: impl Fn(F, Width, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), AuditError> {
+        self.write_files(sink, &write)?;
+        self.print(out, write)
+    }
+
+    /// Writes the files among these places.
+    ///
+    /// # Errors
+    /// [`AuditError`] where one cannot be written.
+    pub(super) fn write_files(
+        &self,
+        sink: &Sink,
+        write: impl Fn(F, Width, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), AuditError> {
         for (form, place) in self.targets() {
-            match place {
-                Some(path) => {
-                    sink.write(path, self.existing(), |out| write(form, Width::default(), out))?;
-                }
-                None => sink::print(out, |out| write(form, super::terminal::width(), out))?,
+            if let Some(path) = place {
+                sink.write(path, self.existing(), |out| write(form, Width::default(), out))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes what standard output takes.
+    ///
+    /// # Errors
+    /// [`AuditError`] where it cannot be written; a reader that went away is none.
+    pub(super) fn print(
+        &self,
+        out: &mut dyn Write,
+        write: impl Fn(F, Width, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), AuditError> {
+        for (form, _) in self.targets().into_iter().filter(|(_, place)| place.is_none()) {
+            sink::print(out, |out| write(form, super::terminal::width(), out))?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{Records, SnapshotStates};
 use crate::error::AuditError;
@@ -16,14 +17,15 @@ use std::process::ExitCode;
 
 /// Which producers are told.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    before_help = "Examples:
   dedup-audit producers /var/kafka/orders-0
   dedup-audit producers broker-1 broker-2 --topic orders --sort gaps
-  dedup-audit producers /var/kafka --pid 1000 --pid 2000 --format json
-
-Looks at batch headers and snapshots alone; --key and --ignore-field change nothing here.
-Exit status: 0 told; 2 could not run; 3 not all could be read;
-130 interrupted. What is found does not change it: use scan.")]
+  dedup-audit producers /var/kafka --pid 1000 --pid 2000 --format json",
+    after_help = "Looks at batch headers and snapshots alone; --key and --ignore-field change nothing here.
+Exit status: 0 told; 2 could not run; 3 not all could be read; 130 interrupted. What is found does not change it: use
+scan."
+)]
 pub struct ProducersArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -81,6 +83,7 @@ pub(super) fn run(arguments: &ProducersArguments, out: &mut dyn Write) -> Result
     }
     let sink = arguments.evidence.sink();
     arguments.output.check(&sink)?;
+    let redactor = arguments.evidence.redactor()?;
     let audit = arguments.evidence.run(&options)?;
     let wanted = Wanted {
         ids: arguments.ids.iter().copied().collect(),
@@ -91,11 +94,12 @@ pub(super) fn run(arguments: &ProducersArguments, out: &mut dyn Write) -> Result
     let report = audit.report;
     let reading = Reading::of_verdict(&report.verdict);
     let answer = Answer::new(options.invocation, report.as_of_timestamp, reading, body, report.coverage);
-    let rows = super::cap(arguments.rows);
+    let answer = redaction::answer(&redactor, answer)?;
+    let (rows, zone) = (super::cap(arguments.rows), arguments.evidence.zone());
     arguments.output.write(
         &sink,
         out,
-        |width, out| table::write_producers(&answer, rows, width, out),
+        |width, out| table::write_producers(&answer, rows, &zone, width, out),
         |out| answer.write_json(out),
     )?;
     Ok(status::of(Outcome::Clean, reading))

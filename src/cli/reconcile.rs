@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, Reconciler};
 use crate::error::AuditError;
@@ -11,6 +12,7 @@ use crate::plan::KeyChoice;
 use crate::report::answer::{Answer, Reading};
 use crate::report::model::Report;
 use crate::report::reconcile::Reconciled;
+use crate::report::redact::Redactor;
 use crate::report::table;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
@@ -19,16 +21,17 @@ use std::process::ExitCode;
 
 /// The list, and what it is held against.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    before_help = "Examples:
   dedup-audit reconcile /copy/orders-* --expect sent.csv --expect-key orderId
   dedup-audit reconcile /copy --key json:/orderId --expect ledger.ndjson --expect-key /id \\
       --expect-time /sentAt --expect-partition /partition --expect-offset /offset
-  dedup-audit reconcile /copy/orders-* --expect keys.txt --write-missing missing.csv
-
-Stored keys are those of --key; record-key unless it is given. A number and a text with the same digits are one key.
+  dedup-audit reconcile /copy/orders-* --expect keys.txt --write-missing missing.csv",
+    after_help = "Stored keys are those of --key; record-key unless it is given. A number and a text with the same digits are one key.
 
 Exit status: 0 each key of the list is stored once; 1 some are not; 2 could not run; 3 each is, and not all could
-be read; 130 interrupted.")]
+be read; 130 interrupted."
+)]
 pub struct ReconcileArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
@@ -130,6 +133,7 @@ pub(super) fn run(arguments: &ReconcileArguments, out: &mut dyn Write) -> Result
     let sink = arguments.evidence.sink();
     let existing = arguments.output.existing();
     arguments.output.check(&sink)?;
+    let redactor = arguments.evidence.redactor()?;
     if let Some(path) = &arguments.write_missing {
         arguments.output.check_beside(&sink, path, "--write-missing")?;
         let same = |path: &PathBuf| std::fs::canonicalize(path).ok();
@@ -160,12 +164,13 @@ pub(super) fn run(arguments: &ReconcileArguments, out: &mut dyn Write) -> Result
             }
         }
     };
-    answer(arguments, &options.invocation, report, body, out)
+    answer(arguments, &options.invocation, &redactor, report, body, out)
 }
 
 fn answer(
     arguments: &ReconcileArguments,
     invocation: &crate::report::model::Invocation,
+    redactor: &Redactor,
     report: Report,
     body: Reconciled,
     out: &mut dyn Write,
@@ -173,6 +178,7 @@ fn answer(
     let reading = Reading::of_verdict(&report.verdict);
     let outcome = Outcome::of_found(!body.all_once());
     let answer = Answer::new(invocation.clone(), report.as_of_timestamp, reading, body, report.coverage);
+    let answer = redaction::answer(redactor, answer)?;
     arguments.output.write(
         &arguments.evidence.sink(),
         out,

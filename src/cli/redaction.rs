@@ -3,8 +3,11 @@
 use crate::error::AuditError;
 use crate::finding::Finding;
 use crate::report::Report;
+use crate::report::answer::Answer;
 use crate::report::redact::{Mode, Redactor};
 use clap::Args;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
 /// What is hidden, and behind which hashes.
@@ -41,9 +44,19 @@ impl RedactionArguments {
 
 /// The report as others may read it.
 pub(super) fn report(redactor: &Redactor, report: Report) -> Result<Report, AuditError> {
-    redactor
-        .report(report)
-        .map_err(|error| AuditError::Usage(format!("the report cannot be redacted: {error}")))
+    redactor.report(report).map_err(|error| failed(&error))
+}
+
+/// The answer of a command as others may read it.
+pub(super) fn answer<T: Serialize + DeserializeOwned>(
+    redactor: &Redactor,
+    answer: Answer<T>,
+) -> Result<Answer<T>, AuditError> {
+    redactor.answer(answer).map_err(|error| failed(&error))
+}
+
+fn failed(error: &serde_json::Error) -> AuditError {
+    AuditError::Usage(format!("the answer cannot be redacted: {error}"))
 }
 
 /// Findings that stand in no report, as others may read them.

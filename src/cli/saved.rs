@@ -1,5 +1,6 @@
 //! Reports that were saved: `render`, `show`, `diff`. No log is read again.
 
+use super::evidence::parse_zone;
 use super::forms;
 use super::output::{OutputArguments, ReportFormat};
 use super::redaction::{self, RedactionArguments};
@@ -10,14 +11,14 @@ use crate::report::sink::Sink;
 use crate::report::wording::Zone;
 use crate::report::{Report, diff, saved, show};
 use clap::Args;
+use jiff::tz::TimeZone;
 use std::io::{Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Print a saved report in any form
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  dedup-audit scan /var/kafka -o report.json
+#[command(before_help = "Examples:
   dedup-audit render report.json
   dedup-audit render report.json -o report.html -o ticket.md
   dedup-audit render report.json --redact all -o for-support.html
@@ -26,6 +27,9 @@ pub struct RenderArguments {
     /// A report of `scan`, JSON or NDJSON; - is standard input
     #[arg(value_name = "REPORT")]
     report: PathBuf,
+    /// The time zone of all that is made for people; JSON and CSV are always in UTC
+    #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
+    tz: TimeZone,
     #[command(flatten)]
     redaction: RedactionArguments,
     #[command(flatten)]
@@ -34,7 +38,7 @@ pub struct RenderArguments {
 
 /// Print one finding of a saved report in full, its copies side by side
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(before_help = "Examples:
   dedup-audit show DA-3f9c1a2b7d40e6a1 report.json
   dedup-audit show 3f9c report.json --format json")]
 pub struct ShowArguments {
@@ -53,12 +57,11 @@ pub struct ShowArguments {
 /// Tell what is new, grown, shrunk or gone between two saved reports
 #[derive(Debug, Args)]
 #[command(
+    before_help = "Examples:
+  dedup-audit diff monday.json tuesday.json
+  dedup-audit diff monday.json tuesday.json --format json",
     after_help = "Findings match by id, which stays while a log grows; else by the same code with a copy,
 gap or transaction at the same place.
-
-Examples:
-  dedup-audit diff monday.json tuesday.json
-  dedup-audit diff monday.json tuesday.json --format json
 
 Exit status: 0 nothing is new or grown, 1 something is (--fail-on), 2 could not run."
 )]
@@ -91,8 +94,9 @@ pub(super) fn render(arguments: &RenderArguments, out: &mut dyn Write) -> Result
             );
         }
     }
+    let zone = Zone::new(arguments.tz.clone());
     arguments.output.write_each(&sink, out, |form, width, out| {
-        forms::write(form, &report, &report.findings, width, &Zone::default(), out)
+        forms::write(form, &report, &report.findings, width, &zone, out)
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,18 +3,19 @@
 use super::evidence::EvidenceArguments;
 use super::moment::{Edge, Moment};
 use super::output::{OutputArguments, ReportFormat};
-use super::redaction::{self, RedactionArguments};
+use super::redaction;
 use super::status::{FOUND, INCOMPLETE};
+use super::stream::Stream;
 use super::{forms, saved};
-use crate::audit::{AuditOptions, Records, Values};
+use crate::audit::{self, AuditOptions, Records, Values};
 use crate::error::AuditError;
 use crate::finding::Severity;
 use crate::judgement::duplicates::{Examples, SurplusChoice};
-use crate::report::wording::Zone;
-use crate::report::{self, diff};
+use crate::report::redact::Mode;
+use crate::report::{self, diff, ndjson, sink};
 use crate::units::{ProducerId, Range};
 use clap::{Args, ValueEnum};
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -38,8 +39,6 @@ pub struct ScanArguments {
     evidence: EvidenceArguments,
     #[command(flatten)]
     output: OutputArguments<ReportFormat>,
-    #[command(flatten)]
-    redaction: RedactionArguments,
     /// Show the beginning of each copy's value: what is stored, to whoever reads the report
     #[arg(long)]
     show_values: bool,
@@ -102,7 +101,7 @@ impl FailOn {
     }
 }
 
-pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+pub(super) fn run(arguments: &ScanArguments, out: &mut (dyn Write + Send)) -> Result<ExitCode, AuditError> {
     let options = options(arguments)?;
     let sink = arguments.evidence.sink();
     let output = &arguments.output;
@@ -112,8 +111,16 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     }
     // Read before the work begins, so that an audit of an hour does not end with a typing mistake.
     let baseline = arguments.baseline.as_deref().map(saved::read).transpose()?;
-    let redactor = arguments.redaction.redactor()?;
-    let mut audit = arguments.evidence.run(&options)?;
+    let redactor = arguments.evidence.redactor()?;
+    // On a terminal the bar stands where the lines would come; what is hidden is known at the end alone.
+    let streamed = output.prints(ReportFormat::Ndjson)
+        && redactor.mode() == Mode::None
+        && !std::io::stdout().is_terminal();
+    let mut stream = Stream::new(out);
+    let mut audit = arguments.evidence.watched(&options, || {
+        if streamed { audit::run_telling(&options, &mut stream) } else { audit::run(&options) }
+    })?;
+    let streamed = streamed.then(|| stream.finish());
     let least = arguments.fail_on.severity();
     audit.report.verdict = report::verdict::of(&audit.report, least);
     let surplus = if arguments.list.is_some() || output.wants(ReportFormat::Csv) {
@@ -125,18 +132,24 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut dyn Write) -> Result<Exit
     if let Some(path) = &arguments.list {
         sink.write(path, output.existing(), |out| forms::list(&surplus, out))?;
     }
-    let zone = Zone::new(arguments.evidence.zone().clone());
+    let zone = arguments.evidence.zone();
     // What was there before is compared with what is there now, names and all.
     let difference = baseline.as_ref().map(|before| diff::compare(before, &audit.report));
     let report = &redaction::report(&redactor, audit.report)?;
-    output.write_each(&sink, out, |form, width, out| {
+    let write = |form, width, out: &mut dyn Write| {
         forms::write(form, report, &surplus, width, &zone, out)?;
         if !arguments.timeline || form != ReportFormat::Table {
             return Ok(());
         }
         writeln!(out)?;
-        report::table::write_timeline(&report.events, report.events_omitted, width, out)
-    })?;
+        let events = report::zoned::told(&report.events, &zone);
+        report::table::write_timeline(&events, report.events_omitted, &zone, width, out)
+    };
+    output.write_files(&sink, write)?;
+    match streamed {
+        None => output.print(out, write)?,
+        Some(begun) => sink::print(out, |out| begun.and_then(|()| ndjson::rest(report, out)))?,
+    }
     let counting = match (&difference, least) {
         (Some(difference), Some(least)) => {
             // What is known already does not count, and nothing else would say so.

@@ -2,6 +2,7 @@
 
 use super::evidence::EvidenceArguments;
 use super::output::OutputArguments;
+use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, Request, Sought, Values};
 use crate::error::AuditError;
@@ -9,22 +10,23 @@ use crate::report::answer::Answer;
 use crate::report::trace;
 use clap::Args;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Tell the story of one business key: every copy, who wrote it, and what happened around it.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    before_help = "Examples:
   dedup-audit trace order-41 /var/kafka/orders-0
   dedup-audit trace 7731 /var/kafka --key json:/payment/id --show-values
-  dedup-audit trace base64:AAAAKQ== broker-1/data broker-2/data --format json
-
-KEY is written as reports show keys: text, base64:… for other bytes, the parts of a joined key with +
+  dedup-audit trace base64:AAAAKQ== broker-1/data broker-2/data --format json",
+    after_help = "KEY is written as reports show keys: text, base64:… for other bytes, the parts of a joined key with +
 between them. Where the content identifies an event, it is the record key or the digits of the
 content's digest.
 
 Exit status: 0 no copy repeats another, and everything was read; 1 a copy repeats another; 2 could
-not run; 3 no copy was found to repeat another, but not everything could be read; 130
-interrupted.")]
+not run; 3 no copy was found to repeat another, but not everything could be read; 130 interrupted."
+)]
 pub struct TraceArguments {
     /// The business key, as reports show it
     #[arg(value_name = "KEY")]
@@ -42,9 +44,19 @@ pub struct TraceArguments {
 }
 
 pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
+    let (key, paths) = (&arguments.sought, &arguments.evidence.paths);
+    if let Some(missing) = paths.iter().find(|path| !path.exists())
+        && Path::new(key).exists()
+    {
+        let missing = missing.display();
+        return Err(AuditError::Usage(format!(
+            "{missing}: does not exist, and {key} does: the key comes first, as in trace {missing} {key}"
+        )));
+    }
     let mut options = arguments.evidence.audit_options()?;
     let sink = arguments.evidence.sink();
     arguments.output.check(&sink)?;
+    let redactor = arguments.evidence.redactor()?;
     let values = if arguments.show_values { Values::Shown } else { Values::Withheld };
     if arguments.show_values {
         options.invocation.options.insert("showValues".to_owned(), true.into());
@@ -52,10 +64,11 @@ pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<Exi
     let sought = Sought::new(&arguments.sought);
     let request = Request { sought: &sought, most: arguments.max_copies, values };
     let answer = arguments.evidence.watched(&options, || audit::trace(&options, &request))?;
+    let (answer, zone) = (redaction::answer(&redactor, answer)?, arguments.evidence.zone());
     arguments.output.write(
         &sink,
         out,
-        |width, out| trace::write(&answer, width, out),
+        |width, out| trace::write(&answer, &zone, width, out),
         |out| Answer::write_json(&answer, out),
     )?;
     let accused = answer.body.details.iter().any(|finding| finding.counts.surplus_records > 0);

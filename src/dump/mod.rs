@@ -173,6 +173,10 @@ fn dump_with(
 /// Opens a file twice: to scan it, and to look again at what the scan cannot read.
 fn open(path: &Path) -> io::Result<(FileWindow, FileWindow)> {
     let metadata = std::fs::metadata(path)?;
+    if metadata.is_dir() {
+        let why = "it is a directory: name the files in it, or audit it with scan";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }

@@ -158,6 +158,9 @@ pub enum BusinessKey {
     Digest {
         /// 128 bits in hexadecimal.
         digest: String,
+        /// The record key of these contents, for those who look for it; no identity by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        record_key: Option<Box<Self>>,
     },
     /// `--redact keys`: equal keys have equal hashes within the report.
     KeyedHash {
@@ -167,6 +170,12 @@ pub enum BusinessKey {
 }
 
 impl BusinessKey {
+    /// The digest of a content or of a key that is too long to be shown.
+    #[must_use]
+    pub fn of_digest(digest: u128) -> Self {
+        Self::Digest { digest: format!("{digest:032x}"), record_key: None }
+    }
+
     /// Bytes as they are where they are printable text, else in base 64.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {

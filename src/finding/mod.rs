@@ -72,6 +72,9 @@ pub struct Finding {
     pub would_settle: Vec<String>,
     /// What to do, at most three lines.
     pub advice: Vec<String>,
+    /// Keys that sentences name, as they name them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named_keys: Vec<String>,
     /// Examples: one business key each.
     pub groups: Vec<Group>,
     /// How many groups are not listed.
@@ -138,6 +141,7 @@ impl Finding {
             alternatives: Vec::new(),
             would_settle: Vec::new(),
             advice: Vec::new(),
+            named_keys: Vec::new(),
             groups: Vec::new(),
             groups_omitted: 0,
             gaps: Vec::new(),

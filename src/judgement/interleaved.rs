@@ -74,6 +74,7 @@ fn of_pair(
         }),
         "partitions",
     ));
+    finding.named_keys = places.iter().map(|(_, contest)| contest.example.clone()).collect();
     let looked: u64 = places
         .iter()
         .filter_map(|(partition, _)| partitions.iter().find(|(context, _)| context.partition == *partition))

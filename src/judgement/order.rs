@@ -7,8 +7,8 @@
 //! that rises with every key elsewhere needs few.
 
 use super::Partition;
-use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
-use crate::facts::{MovedBlock, OlderBlock, Order, VersionKind, Versions};
+use super::draft::{LINES, about, at, by_topic, capped, count, dropped, finding, kept, lines};
+use crate::facts::{MovedBlock, OlderBlock, Order, Versions};
 use crate::finding::phrase::{duration, offsets};
 use crate::finding::{Alternative, Code, Confidence, Finding, ProtectionMode, Stretch, Window};
 
@@ -65,6 +65,14 @@ impl Block<'_> {
     const fn shares_offsets_with(self, other: Block<'_>) -> bool {
         let ((first, last), (other_first, other_last)) = (self.offsets(), other.offsets());
         first <= other_last && other_first <= last
+    }
+
+    /// The key that its words name.
+    fn example(self) -> Option<String> {
+        match self {
+            Self::Times(_) => None,
+            Self::Versions(_, block) => Some(block.example.key.clone()),
+        }
     }
 
     fn words(self, topic: &str, partition: i32) -> String {
@@ -145,6 +153,7 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     let earliest = times.clone().map(|(first, _)| first).min();
     finding.window = Some(Window::new(earliest, times.map(|(_, last)| last).max()));
     finding.facts = capped(blocks.iter().map(|(partition, block)| block.words(topic, *partition)), "blocks");
+    finding.named_keys = blocks.iter().filter_map(|(_, block)| block.example()).take(LINES).collect();
     finding.facts.extend(capped(stream, "partitions"));
     finding.facts.push("each block is stored once: none of it repeats a batch before it".to_owned());
     let by_version = blocks.iter().all(|(_, block)| matches!(block, Block::Versions(..)));
@@ -210,21 +219,15 @@ fn in_order(topic: &str, partition: i32, order: &Order) -> String {
 }
 
 fn version_words(topic: &str, partition: i32, versions: &Versions, block: &OlderBlock) -> String {
-    let shown = |version: i64| match versions.kind {
-        VersionKind::Number => version.to_string(),
-        VersionKind::Time => at(Some(version)),
-    };
     let example = &block.example;
     format!(
-        "{topic}-{partition}: {} ({}) hold older versions than records before them: key {} has {} = {} at offset {} \
-         and {} at offset {}, created up to {} earlier{}",
+        "{topic}-{partition}: {} ({}) hold older versions than records before them: key {} has a newer {} at offset {} \
+         than at offset {}, created up to {} earlier{}",
         offsets(block.first_offset.0, block.last_offset.0),
         count(block.batches, "batch", "batches"),
         example.key,
         versions.field,
-        shown(example.newer_version),
         example.newer_offset,
-        shown(example.version),
         example.offset,
         duration(block.newest_before.saturating_sub(block.first_timestamp)),
         if block.new_leader { ", under a new leader" } else { "" },

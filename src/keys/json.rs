@@ -48,7 +48,10 @@ impl FromStr for JsonPointer {
             return Ok(Self::root());
         }
         let Some(rest) = text.strip_prefix('/') else {
-            return Err(format!("the JSON pointer {text:?} does not begin with /"));
+            return Err(format!(
+                "the JSON pointer {text:?} does not begin with /: write /{}",
+                text.replace('.', "/")
+            ));
         };
         Ok(Self {
             tokens: rest.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect(),

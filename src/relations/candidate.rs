@@ -60,8 +60,10 @@ impl Element for Candidate {
         let key = match &self.business_key {
             BusinessKey::Text { text: key }
             | BusinessKey::Base64 { base64: key }
-            | BusinessKey::Digest { digest: key }
             | BusinessKey::KeyedHash { keyed_hash: key } => key.capacity(),
+            BusinessKey::Digest { digest, record_key } => {
+                digest.capacity() + record_key.as_deref().map_or(0, text_of)
+            }
             BusinessKey::Parts { parts } => parts
                 .iter()
                 .map(|part| {
@@ -110,7 +112,7 @@ impl Element for Candidate {
         let (form, key) = match &self.business_key {
             BusinessKey::Text { text } => (0_u8, text.as_bytes().to_vec()),
             BusinessKey::Base64 { base64 } => (1, base64.as_bytes().to_vec()),
-            BusinessKey::Digest { digest } => (2, digest.as_bytes().to_vec()),
+            key @ BusinessKey::Digest { .. } => (2, serde_json::to_vec(key).unwrap_or_default()),
             BusinessKey::KeyedHash { keyed_hash } => (3, keyed_hash.as_bytes().to_vec()),
             BusinessKey::Parts { parts } => (4, serde_json::to_vec(parts).unwrap_or_default()),
         };
@@ -143,7 +145,7 @@ impl Element for Candidate {
         let business_key = match form {
             0 => BusinessKey::Text { text: text()? },
             1 => BusinessKey::Base64 { base64: text()? },
-            2 => BusinessKey::Digest { digest: text()? },
+            2 => serde_json::from_slice(key).map_err(io::Error::other)?,
             3 => BusinessKey::KeyedHash { keyed_hash: text()? },
             _ => BusinessKey::Parts { parts: serde_json::from_slice(key).map_err(io::Error::other)? },
         };
@@ -175,6 +177,14 @@ impl Element for Candidate {
         };
         let is_tombstone = is_tombstone == 1;
         Ok(Self { identity, content, exact_content, record_set, is_tombstone, business_key, copy })
+    }
+}
+
+/// Bytes of a key that is one text.
+fn text_of(key: &BusinessKey) -> usize {
+    match key {
+        BusinessKey::Text { text: key } | BusinessKey::Base64 { base64: key } => key.capacity() + 64,
+        BusinessKey::Digest { .. } | BusinessKey::KeyedHash { .. } | BusinessKey::Parts { .. } => 0,
     }
 }
 
@@ -211,7 +221,10 @@ mod tests {
             business_key: match n % 5 {
                 0 => BusinessKey::Text { text: "ü".repeat(usize::from(n)) },
                 1 => BusinessKey::Base64 { base64: "AA==".to_owned() },
-                2 => BusinessKey::Digest { digest: String::new() },
+                2 => BusinessKey::Digest {
+                    digest: String::new(),
+                    record_key: there.then(|| Box::new(BusinessKey::Text { text: "k".to_owned() })),
+                },
                 3 => BusinessKey::KeyedHash { keyed_hash: "h".to_owned() },
                 _ => BusinessKey::Parts { parts: vec![part] },
             },

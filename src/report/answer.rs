@@ -4,9 +4,10 @@
 //! ends like that of a report, so that a script finds version, call and coverage at the same names, and
 //! `complete` and `interrupted` as in a verdict.
 
-use super::model::{Coverage, Invocation, SCHEMA_VERSION, Tool, Verdict};
+use super::model::{Coverage, Invocation, Redaction, SCHEMA_VERSION, Tool, Verdict};
 use crate::finding::rfc3339;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// How much of what was given was read.
@@ -35,7 +36,7 @@ impl Reading {
 }
 
 /// An answer of one command, as its JSON has it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer<T> {
     /// The version of this shape; the first number rises when a reader must change.
@@ -52,6 +53,9 @@ pub struct Answer<T> {
     pub complete: bool,
     /// Whether the run was stopped before its end: all numbers are lower bounds.
     pub interrupted: bool,
+    /// What is hidden; absent where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redaction: Option<Redaction>,
     /// The part of the command.
     #[serde(flatten)]
     pub body: T,
@@ -77,6 +81,7 @@ impl<T> Answer<T> {
             as_of_time: as_of.and_then(rfc3339),
             complete: reading == Reading::Whole,
             interrupted: reading == Reading::Interrupted,
+            redaction: None,
             body,
             coverage,
         }

@@ -7,12 +7,12 @@ use super::answer::Answer;
 use super::escape::{Terminal, width};
 use super::layout::{Page, Width};
 use super::model::Identity;
-use super::table::write_coverage;
+use super::table::of_answer;
 use super::wording::{counted, number};
 use crate::finding::BusinessKey;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// Fields of a topic that are shown to people.
@@ -21,7 +21,7 @@ const SHOWN: usize = 12;
 const EXAMPLE: usize = 24;
 
 /// The answer's own part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeysReport {
     /// The topics by name, Kafka's own aside.
@@ -29,7 +29,7 @@ pub struct KeysReport {
 }
 
 /// What could identify the events of one topic.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TopicKeys {
     /// The topic.
@@ -47,7 +47,7 @@ pub struct TopicKeys {
 }
 
 /// A field, and what it would find as a key.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateReport {
     /// As `--key` spells it.
@@ -74,7 +74,7 @@ pub struct CandidateReport {
 }
 
 /// A field that does not count as content.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VolatileReport {
     /// As `--ignore-field` spells it.
@@ -97,7 +97,7 @@ pub fn write(answer: &Answer<KeysReport>, columns: Width, out: &mut dyn Write) -
         topic.show(&mut page);
         page.blank();
     }
-    write_coverage(&mut page, &answer.coverage, answer.reading());
+    of_answer(&mut page, answer);
     page.write(out)
 }
 

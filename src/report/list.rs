@@ -2,7 +2,8 @@
 //!
 //! The header names the columns. Lines end in a line feed. Keys are quoted by [`escape::csv`], so
 //! that a spreadsheet takes none for a formula; `businessKeyForm` says what the cell holds: `text`,
-//! `base64`, `parts` (JSON), `digest`, `keyedHash`. Unknown is empty.
+//! `base64`, `parts` (JSON), `digest`, `keyedHash`. Beside the digest of a content stands its record key. Unknown
+//! is empty.
 
 use super::escape;
 use crate::finding::{BusinessKey, Code, Copy, Finding, KeyPart, Level, Place, Visibility, rfc3339};
@@ -11,7 +12,7 @@ use std::io::{self, Write};
 
 /// The first line.
 const HEADER: &str = "topic,partition,offset,businessKey,businessKeyForm,producerId,producerEpoch,sequence,\
-                      timestamp,time,code,finding,repeatsTopic,repeatsPartition,repeatsOffset,level,visibility\n";
+                      timestamp,time,code,finding,repeatsTopic,repeatsPartition,repeatsOffset,level,visibility,recordKey,recordKeyForm\n";
 
 /// One surplus copy.
 #[derive(Clone, Debug)]
@@ -82,6 +83,14 @@ impl<W: Write> List<W> {
     /// Writes one copy.
     pub fn row(&mut self, row: &ListRow<'_>) -> io::Result<()> {
         let (form, key) = row.business_key.map_or(("", Cow::Borrowed("")), key_cell);
+        let of_content = row.business_key.and_then(|key| match key {
+            BusinessKey::Digest { record_key, .. } => record_key.as_deref(),
+            BusinessKey::Text { .. }
+            | BusinessKey::Base64 { .. }
+            | BusinessKey::Parts { .. }
+            | BusinessKey::KeyedHash { .. } => None,
+        });
+        let (record_key_form, record_key) = of_content.map_or(("", Cow::Borrowed("")), key_cell);
         let repeats = row.repeats;
         let cells = [
             escape::csv(row.topic).into_owned(),
@@ -101,6 +110,8 @@ impl<W: Write> List<W> {
             maybe(repeats.map(|place| place.offset)),
             row.level.map(|level| format!("{level}")).unwrap_or_default(),
             row.visibility.to_string(),
+            record_key.into_owned(),
+            record_key_form.to_owned(),
         ];
         writeln!(self.out, "{}", cells.join(","))
     }
@@ -118,7 +129,7 @@ pub(super) fn key_cell(key: &BusinessKey) -> (&'static str, Cow<'_, str>) {
         BusinessKey::Text { text } => ("text", escape::csv(text)),
         BusinessKey::Base64 { base64 } => ("base64", escape::csv(base64)),
         BusinessKey::Parts { parts } => ("parts", Cow::Owned(json_cell(parts))),
-        BusinessKey::Digest { digest } => ("digest", escape::csv(digest)),
+        BusinessKey::Digest { digest, .. } => ("digest", escape::csv(digest)),
         BusinessKey::KeyedHash { keyed_hash } => ("keyedHash", escape::csv(keyed_hash)),
     }
 }
@@ -181,7 +192,7 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert_eq!(
             lines[1],
-            "orders,0,60,order-41,text,-1,,,1700000000005,2023-11-14T22:13:20.005Z,resend-new-session,DA-1,orders,0,40,E4,non-transactional"
+            "orders,0,60,order-41,text,-1,,,1700000000005,2023-11-14T22:13:20.005Z,resend-new-session,DA-1,orders,0,40,E4,non-transactional,,"
         );
         assert_eq!(lines[0].matches(',').count(), lines[1].matches(',').count());
     }
@@ -196,6 +207,14 @@ mod tests {
             "{}",
             lines[1]
         );
+    }
+
+    #[test]
+    fn the_digest_of_a_content_has_its_record_key_beside_it() {
+        let record_key = Some(Box::new(BusinessKey::Text { text: "=order-41".to_owned() }));
+        let lines = lines(&[BusinessKey::Digest { digest: "0a".to_owned(), record_key }]);
+        assert!(lines[1].starts_with("orders,0,60,0a,digest,"), "{}", lines[1]);
+        assert!(lines[1].ends_with(",non-transactional,\"'=order-41\",text"), "{}", lines[1]);
     }
 
     #[test]

@@ -11,7 +11,8 @@ use super::escape::{self, Terminal};
 use super::model::Report;
 use super::table::{in_order, writer};
 use super::verdict::amount;
-use super::wording::{business_key, counted, listed, number, opening, redacted, span, time};
+use super::wording::{Zone, business_key, counted, listed, number, opening, redacted};
+use super::zoned::told;
 use crate::finding::{Copy, Finding, Severity};
 use std::io::{self, Write};
 
@@ -29,18 +30,23 @@ const COPIES: usize = 3;
 const KEY: usize = 60;
 const SENTENCE: usize = 600;
 
-/// Writes the report.
+/// Writes the report, times in UTC.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    write_in(report, &Zone::default(), out)
+}
+
+/// Writes the report with times in a zone.
+pub fn write_in(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Result<()> {
+    let report = &*told(report, zone);
     let mut lines = head(report);
-    let tail = tail(report);
+    let tail = tail(report, zone);
     let findings = in_order(&report.findings);
     let mut shown = 0;
     for finding in findings.iter().filter(|finding| finding.severity > Severity::Info) {
-        let section = section(finding);
-        // One line is kept for what is left out.
-        if lines.len() + section.len() + tail.len() + 2 > LINES {
-            break;
-        }
+        // Two lines are kept for what is left out.
+        let room = LINES.saturating_sub(lines.len() + tail.len() + 2);
+        let fitting = [section(finding, zone), brief(finding)].into_iter().find(|one| one.len() <= room);
+        let Some(section) = fitting else { break };
         lines.extend(section);
         shown += 1;
     }
@@ -102,15 +108,30 @@ fn places(finding: &Finding) -> String {
     listed(&places)
 }
 
+/// One finding where there is no room for its evidence: what it says, and what to do.
+fn brief(finding: &Finding) -> Vec<String> {
+    let advice: Vec<_> = finding.advice.iter().take(2).map(|line| text(line.trim_end_matches('.'))).collect();
+    let next = if advice.is_empty() { String::new() } else { format!(" Next: {}.", advice.join("; ")) };
+    vec![
+        title(finding),
+        String::new(),
+        format!("{}. The evidence is in the JSON report.{next}", said(&finding.title, finding)),
+        String::new(),
+    ]
+}
+
+fn title(finding: &Finding) -> String {
+    format!("### {} `{}` ({})", finding.severity, finding.code, finding.confidence)
+}
+
 /// One finding with its evidence.
-fn section(finding: &Finding) -> Vec<String> {
-    let mut lines = vec![
-        format!("### {} `{}` ({})", finding.severity, finding.code, finding.confidence),
-        String::new(),
-        format!("{}.", said(&finding.title, finding)),
-        String::new(),
-    ];
-    let times = finding.window.as_ref().map(|window| span(window.first_timestamp, window.last_timestamp));
+fn section(finding: &Finding, zone: &Zone) -> Vec<String> {
+    let mut lines =
+        vec![title(finding), String::new(), format!("{}.", said(&finding.title, finding)), String::new()];
+    let times = finding
+        .window
+        .as_ref()
+        .map(|window| zone.labelled_span(window.first_timestamp, window.last_timestamp));
     let facts: Vec<_> = finding.facts.iter().filter(|fact| **fact != finding.title).collect();
     lines.extend(facts.iter().take(FACTS).map(|fact| format!("- {}.", said(fact, finding))));
     if facts.len() > FACTS {
@@ -119,7 +140,7 @@ fn section(finding: &Finding) -> Vec<String> {
             counted((facts.len() - FACTS) as u64, "more fact")
         ));
     }
-    lines.extend(times.filter(|times| !times.is_empty()).map(|times| format!("- Times: {times} UTC.")));
+    lines.extend(times.filter(|times| !times.is_empty()).map(|times| format!("- Times: {times}.")));
     for (label, kept) in [("Not excluded", true), ("Excluded", false)] {
         let rivals: Vec<_> = finding
             .alternatives
@@ -136,12 +157,13 @@ fn section(finding: &Finding) -> Vec<String> {
         }
     }
     if let Some(cause) = &finding.cause {
-        lines.push(format!("- Cause ({}): {}.", cause.confidence, said(&cause.text, finding)));
+        let cause_of = text(cause.text.trim().trim_end_matches('.'));
+        lines.push(format!("- Cause ({}): {cause_of}.", cause.confidence));
     }
     if lines.last().is_some_and(|line| !line.is_empty()) {
         lines.push(String::new());
     }
-    lines.extend(copies(finding));
+    lines.extend(copies(finding, zone));
     for (label, words) in [("Would settle it", &finding.would_settle), ("Next", &finding.advice)] {
         if !words.is_empty() {
             let words: Vec<_> =
@@ -153,19 +175,19 @@ fn section(finding: &Finding) -> Vec<String> {
 }
 
 /// The best examples, a row a copy.
-fn copies(finding: &Finding) -> Vec<String> {
+fn copies(finding: &Finding, zone: &Zone) -> Vec<String> {
     if finding.groups.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![
-        "| key | copy | offset | written by | time (UTC) | level |".to_owned(),
+        format!("| key | copy | offset | written by | time ({}) | level |", text(&zone.name())),
         "| --- | --- | ---: | --- | --- | --- |".to_owned(),
     ];
     for group in finding.groups.iter().take(GROUPS) {
         let key = business_key(&group.business_key);
         for (index, copy) in group.copies.iter().take(COPIES).enumerate() {
             let key = if index == 0 { code(&key) } else { String::new() };
-            lines.push(row(&key, copy));
+            lines.push(row(&key, copy, zone));
         }
     }
     let shown = finding.groups.len().min(GROUPS) as u64;
@@ -176,14 +198,14 @@ fn copies(finding: &Finding) -> Vec<String> {
     lines
 }
 
-fn row(key: &str, copy: &Copy) -> String {
+fn row(key: &str, copy: &Copy, zone: &Zone) -> String {
     let place = place(&copy.topic, copy.partition);
     let level = copy.level.map(|level| level.to_string()).unwrap_or_default();
     let visibility = match copy.visibility {
         crate::finding::Visibility::NonTransactional => String::new(),
         other => format!(", {other}"),
     };
-    let time = time(copy.timestamp, None);
+    let time = zone.time(copy.timestamp, None);
     format!(
         "| {key} | {} | {} | {}{visibility} | {time} | {level} |",
         code(&place),
@@ -192,7 +214,7 @@ fn row(key: &str, copy: &Copy) -> String {
     )
 }
 
-fn tail(report: &Report) -> Vec<String> {
+fn tail(report: &Report, zone: &Zone) -> Vec<String> {
     let coverage = &report.coverage;
     let read = if report.verdict.interrupted {
         "interrupted, not everything was read"
@@ -219,9 +241,13 @@ fn tail(report: &Report) -> Vec<String> {
         lines.extend([String::new(), format!("**Redacted:** {}.", redacted(redaction))]);
     }
     let version = text(&report.tool.version);
-    let as_of =
-        report.as_of_time.as_deref().map(|time| format!(", as of {}", text(time))).unwrap_or_default();
-    lines.extend([String::new(), format!("dedup-audit {version}{as_of}; times are UTC")]);
+    let as_of = match (&report.as_of_time, zone.is_utc()) {
+        (None, _) => String::new(),
+        (Some(time), true) => format!(", as of {}", text(time)),
+        (Some(_), false) => format!(", as of {}", zone.labelled_span(report.as_of_timestamp, None)),
+    };
+    let times = text(&zone.name());
+    lines.extend([String::new(), format!("dedup-audit {version}{as_of}; times are {times}")]);
     lines
 }
 

@@ -29,5 +29,6 @@ pub mod table;
 pub mod trace;
 pub mod verdict;
 pub mod wording;
+pub mod zoned;
 
 pub use model::Report;

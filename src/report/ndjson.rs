@@ -2,102 +2,120 @@
 //!
 //! ```text
 //!  header     version, tool, call, evidence
+//!  partition  one line each, in order, as soon as it was read
 //!  topic      a topic without its partitions
-//!  partition  one line each, in order
 //!  damage     one line each
 //!  producer   one line each
 //!  event      one line each
 //!  finding    one line each
-//!  summary    verdict, coverage and visibility
+//!  summary    verdict, coverage, visibility, and what stands for now
 //! ```
 //!
 //! Each line is flushed as it is written: what a reader has got so far is whole lines, also when the
 //! run is stopped. A file without `summary` is of a run that did not end.
 
-use super::model::{PartitionReport, Report, TopicReport};
+use super::model::{Evidence, Invocation, PartitionReport, Redaction, Report, SCHEMA_VERSION, Tool};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Writes the report.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let mut lines = Lines { out };
-    let mut header = json!({
-            "schemaVersion": report.schema_version,
-            "tool": report.tool,
-            "invocation": report.invocation,
-            "asOfTimestamp": report.as_of_timestamp,
-            "asOfTime": report.as_of_time,
-            "evidence": report.evidence,
-    });
-    if let Some((redaction, fields)) = report.redaction.as_ref().zip(header.as_object_mut()) {
-        fields.insert("redaction".to_owned(), serde_json::to_value(redaction)?);
-    }
-    lines.put("header", &header)?;
+    let Report { schema_version, tool, invocation, evidence, redaction, .. } = report;
+    header(&Header { schema_version, tool, invocation, evidence, redaction: redaction.as_ref() }, out)?;
     for topic in &report.topics {
-        lines.topic(topic)?;
-        for partition in &topic.partitions {
-            lines.partition(&topic.topic, partition)?;
+        for of_topic in &topic.partitions {
+            partition(&topic.topic, topic.topic_id.as_deref(), of_topic, out)?;
         }
     }
-    for damage in &report.coverage.damage {
-        lines.put("damage", damage)?;
-    }
-    for producer in &report.producers {
-        lines.put("producer", producer)?;
-    }
-    for event in &report.events {
-        lines.put("event", event)?;
-    }
-    for finding in &report.findings {
-        lines.put("finding", finding)?;
-    }
-    let mut coverage = serde_json::to_value(&report.coverage)?;
-    remove(&mut coverage, "damage");
-    lines.put(
-        "summary",
-        &json!({
-            "verdict": report.verdict,
-            "coverage": coverage,
-            "producersOmitted": report.producers_omitted,
-            "visibility": report.visibility,
-            "eventsOmitted": report.events_omitted,
-        }),
+    rest(report, out)
+}
+
+/// Writes the first line of a report of this version.
+pub fn begin(invocation: &Invocation, evidence: &[Evidence], out: &mut dyn Write) -> io::Result<()> {
+    let tool = Tool::this();
+    header(
+        &Header { schema_version: SCHEMA_VERSION, tool: &tool, invocation, evidence, redaction: None },
+        out,
     )
 }
 
-struct Lines<'a> {
-    out: &'a mut dyn Write,
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Header<'r> {
+    schema_version: &'r str,
+    tool: &'r Tool,
+    invocation: &'r Invocation,
+    evidence: &'r [Evidence],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redaction: Option<&'r Redaction>,
 }
 
-impl Lines<'_> {
-    fn topic(&mut self, topic: &TopicReport) -> io::Result<()> {
+fn header(header: &Header<'_>, out: &mut dyn Write) -> io::Result<()> {
+    line("header", header, out)
+}
+
+/// Writes the line of a partition.
+pub fn partition(
+    topic: &str,
+    topic_id: Option<&str>,
+    partition: &PartitionReport,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct InTopic<'a> {
+        topic: &'a str,
+        topic_id: Option<&'a str>,
+        #[serde(flatten)]
+        partition: &'a PartitionReport,
+    }
+    line("partition", &InTopic { topic, topic_id, partition }, out)
+}
+
+/// Writes what stands behind the partitions.
+pub fn rest(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    for topic in &report.topics {
         let mut value = serde_json::to_value(topic)?;
         remove(&mut value, "partitions");
-        self.put("topic", &value)
+        line("topic", &value, out)?;
     }
+    for damage in &report.coverage.damage {
+        line("damage", damage, out)?;
+    }
+    for producer in &report.producers {
+        line("producer", producer, out)?;
+    }
+    for event in &report.events {
+        line("event", event, out)?;
+    }
+    for finding in &report.findings {
+        line("finding", finding, out)?;
+    }
+    let mut coverage = serde_json::to_value(&report.coverage)?;
+    remove(&mut coverage, "damage");
+    let summary = json!({
+        "asOfTimestamp": report.as_of_timestamp,
+        "asOfTime": report.as_of_time,
+        "verdict": report.verdict,
+        "coverage": coverage,
+        "producersOmitted": report.producers_omitted,
+        "visibility": report.visibility,
+        "eventsOmitted": report.events_omitted,
+    });
+    line("summary", &summary, out)
+}
 
-    fn partition(&mut self, topic: &str, partition: &PartitionReport) -> io::Result<()> {
-        #[derive(Serialize)]
-        struct InTopic<'a> {
-            topic: &'a str,
-            #[serde(flatten)]
-            partition: &'a PartitionReport,
-        }
-        self.put("partition", &InTopic { topic, partition })
+fn line<T: Serialize>(kind: &str, content: &T, out: &mut dyn Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Line<'a, T> {
+        r#type: &'a str,
+        #[serde(flatten)]
+        content: &'a T,
     }
-
-    fn put<T: Serialize>(&mut self, kind: &str, content: &T) -> io::Result<()> {
-        #[derive(Serialize)]
-        struct Line<'a, T> {
-            r#type: &'a str,
-            #[serde(flatten)]
-            content: &'a T,
-        }
-        serde_json::to_writer(&mut *self.out, &Line { r#type: kind, content })?;
-        self.out.write_all(b"\n")?;
-        self.out.flush()
-    }
+    serde_json::to_writer(&mut *out, &Line { r#type: kind, content })?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 fn remove(value: &mut Value, field: &str) {

@@ -15,12 +15,15 @@
 //! a report, and no list of guesses can be tried without the key. The key is random for each run, so
 //! hashes of two reports cannot be compared, unless a key is given.
 
+use super::answer::Answer;
 use super::escape::Terminal;
 use super::model::{Redaction, Report};
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sha2::Sha256;
 use std::collections::BTreeSet;
@@ -51,8 +54,16 @@ impl std::fmt::Debug for Redactor {
     }
 }
 
+/// The field that holds the answer itself.
+const ANSWER: &str = "";
 /// Fields that hold text of a key or a value, as a string or a list of strings.
-const KEYS: &[&str] = &["examples", "values", "value", "searched", "digest", "keyedHash"];
+const KEYS: &[&str] = &["examples", "values", "value", SEARCHED, "digest", "keyedHash", NAMED];
+/// The key that a command was asked for.
+const SEARCHED: &str = "searched";
+/// Keys that sentences name.
+const NAMED: &str = "namedKeys";
+/// Options of a call whose words are those of this tool, or that are looked at by themselves.
+const OPTIONS_OF_OURS: &[&str] = &["sort", "partitionCount"];
 /// Fields that hold a name, as a string or a list of strings.
 const NAMES: &[&str] = &[
     "topic",
@@ -62,6 +73,7 @@ const NAMES: &[&str] = &[
     "directory",
     "directories",
     "replicaOf",
+    "unpaired",
     "file",
     "files",
     "path",
@@ -77,12 +89,17 @@ const NAMES: &[&str] = &[
     "member",
     "host",
     "pointer",
+    "field",
     "volatile",
     "ignoreField",
+    "expectKey",
+    OPTION,
     "baseline",
     "key",
     "tempDir",
 ];
+/// Any other text that a call was given.
+const OPTION: &str = "option";
 /// Fields that hold a file: its own name says nothing and stays.
 const FILES: &[&str] = &["file", "files"];
 /// Endings and names of files that Kafka writes.
@@ -118,9 +135,9 @@ impl Redactor {
             return;
         }
         let mut secrets = Secrets::default();
-        self.gather(answer, "", &mut secrets);
+        self.gather(answer, ANSWER, &mut secrets);
         let hide = Hide::of(&secrets);
-        self.walk(answer, "", &hide);
+        self.walk(answer, ANSWER, &hide);
         if let Some(fields) = answer.as_object_mut() {
             let said = Redaction {
                 mode: if self.mode == Mode::Keys { "keys" } else { "all" }.to_owned(),
@@ -139,6 +156,22 @@ impl Redactor {
             return Ok(report);
         }
         let mut value = serde_json::to_value(report)?;
+        self.redact(&mut value);
+        serde_json::from_value(value)
+    }
+
+    /// Redacts the answer of any command.
+    ///
+    /// # Errors
+    /// What keeps the redacted value from being an answer.
+    pub fn answer<T: Serialize + DeserializeOwned>(
+        &self,
+        answer: Answer<T>,
+    ) -> Result<Answer<T>, serde_json::Error> {
+        if self.mode == Mode::None {
+            return Ok(answer);
+        }
+        let mut value = serde_json::to_value(answer)?;
         self.redact(&mut value);
         serde_json::from_value(value)
     }
@@ -162,7 +195,12 @@ impl Redactor {
     fn gather(&self, value: &Value, field: &str, secrets: &mut Secrets) {
         match value {
             Value::String(text) => match class(field) {
-                Class::Key => secrets.add(text, self.hidden(text)),
+                Class::Key => {
+                    secrets.add(text, self.hidden(text));
+                    if field == NAMED {
+                        secrets.add_named(text, &self.hidden(text));
+                    }
+                }
                 Class::Name if self.mode == Mode::All => secrets.add(text, self.named(field, text)),
                 _ => {}
             },
@@ -173,8 +211,10 @@ impl Redactor {
                         secrets.add(text, self.hidden(text));
                     }
                 }
-                if let Some(parts) = fields.get("parts") {
-                    self.gather(parts, "parts", secrets);
+                for name in ["parts", "recordKey"] {
+                    if let Some(inner) = fields.get(name) {
+                        self.gather(inner, name, secrets);
+                    }
                 }
             }
             Value::Object(fields) => {
@@ -228,7 +268,7 @@ impl Redactor {
             text("digest").map(|text| self.hash(text.as_bytes()))
         };
         if let Some(hash) = hash {
-            for name in ["text", "base64", "digest"] {
+            for name in ["text", "base64", "digest", "recordKey"] {
                 fields.remove(name);
             }
             fields.insert("keyedHash".to_owned(), Value::String(hash));
@@ -259,9 +299,12 @@ impl Redactor {
         }
         let kind = match field {
             "topic" | "topics" | "topicName" => "topic",
-            "directory" | "directories" | "replicaOf" | "file" | "files" | "a" | "b" => "directory",
+            "directory" | "directories" | "replicaOf" | "unpaired" | "file" | "files" | "a" | "b" => {
+                "directory"
+            }
             "path" | "paths" | "baseline" | "tempDir" => "path",
-            "volatile" | "pointer" | "ignoreField" => "field",
+            "volatile" | "pointer" | "field" | "ignoreField" | "expectKey" => "field",
+            OPTION => "option",
             _ => "name",
         };
         if text.starts_with("__") && kind == "topic" {
@@ -280,9 +323,17 @@ impl Redactor {
     }
 }
 
-/// The name under which a field is looked up: a transactional id in two fields is one name.
+/// The name under which a field is looked up: a transactional id in two fields is one name, and what
+/// a call was given is hidden unless it is known to be harmless.
 fn inner_name<'a>(outer: &'a str, name: &'a str) -> &'a str {
-    if outer == "transactionalId" && name == "value" { outer } else { name }
+    match (outer, name) {
+        ("transactionalId", "value") => outer,
+        // The key that was asked for; elsewhere a key is the field that holds keys.
+        (ANSWER, "key") => SEARCHED,
+        ("expected", "key") => "expectKey",
+        ("options", name) if !NAMES.contains(&name) && !OPTIONS_OF_OURS.contains(&name) => OPTION,
+        _ => name,
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -309,10 +360,13 @@ fn class(field: &str) -> Class {
 
 /// Whether an object is a business key, or a part of one: it has nothing beside.
 fn is_shown_key(fields: &Map<String, Value>) -> bool {
-    let known = ["text", "base64", "parts", "digest", "keyedHash", "key", "null"];
+    let known = ["text", "base64", "parts", "digest", "keyedHash", "key", "null", "recordKey"];
     fields.keys().all(|name| known.contains(&name.as_str()))
         && ["text", "base64", "parts", "digest", "keyedHash"].iter().any(|name| fields.contains_key(*name))
 }
+
+/// Bytes of a text that a sentence may hold as a whole.
+const TOLD: usize = 4096;
 
 /// What must not stand in a sentence, with what stands for it.
 #[derive(Default)]
@@ -330,8 +384,20 @@ impl Secrets {
         for columns in [60, 80] {
             self.0.insert((Terminal::text(text).cut(columns).to_string(), stands_for.clone()));
         }
+        // What is longer stands in no sentence as a whole: names are cut there, and paths end before.
+        if text.len() > TOLD {
+            return;
+        }
         self.0.insert((Terminal::text(text).to_string(), stands_for.clone()));
+        // Directories are told with a sign in the place of what controls.
+        let shown = text.replace(char::is_control, "\u{fffd}");
+        self.0.insert((shown, stands_for.clone()));
         self.0.insert((text.to_owned(), stands_for));
+    }
+
+    /// Adds a key that a sentence names, however little it tells: `key 17`.
+    fn add_named(&mut self, text: &str, stands_for: &str) {
+        self.0.insert((format!("key {text}"), format!("key {stands_for}")));
     }
 }
 

@@ -41,6 +41,8 @@ struct Typed {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Summary {
+    #[serde(default)]
+    as_of_timestamp: Option<i64>,
     verdict: Verdict,
     coverage: Map<String, Value>,
     producers_omitted: u64,
@@ -53,6 +55,7 @@ fn lines(text: &str) -> Result<Report, String> {
     let mut report = Report::default();
     let mut damage: Vec<DamageReport> = Vec::new();
     let mut summary: Option<Summary> = None;
+    let mut partitions: Vec<(String, Option<String>, PartitionReport)> = Vec::new();
     let rows: Vec<(usize, &str)> =
         text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).collect();
     for (index, &(number, row)) in rows.iter().enumerate() {
@@ -77,17 +80,10 @@ fn lines(text: &str) -> Result<Report, String> {
                 report.topics.push(of::<TopicReport>(fields).map_err(at)?);
             }
             Some("partition") => {
-                let topic = fields.remove("topic");
-                let name = topic.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
-                let partition = of::<PartitionReport>(fields).map_err(at)?;
-                match report.topics.iter_mut().rev().find(|topic| topic.topic == name) {
-                    Some(topic) => topic.partitions.push(partition),
-                    None => report.topics.push(TopicReport {
-                        topic: name,
-                        partitions: vec![partition],
-                        ..TopicReport::default()
-                    }),
-                }
+                let mut text =
+                    |name: &str| fields.remove(name).as_ref().and_then(Value::as_str).map(str::to_owned);
+                let (name, id) = (text("topic").unwrap_or_default(), text("topicId"));
+                partitions.push((name, id, of::<PartitionReport>(fields).map_err(at)?));
             }
             Some("damage") => damage.push(of(fields).map_err(at)?),
             Some("producer") => report.producers.push(of(fields).map_err(at)?),
@@ -98,7 +94,21 @@ fn lines(text: &str) -> Result<Report, String> {
             _ => {}
         }
     }
-    if let Some(Summary { verdict, mut coverage, producers_omitted, visibility, events_omitted }) = summary {
+    for (topic, topic_id, partition) in partitions {
+        place(&mut report.topics, topic, topic_id, partition);
+    }
+    if let Some(Summary {
+        as_of_timestamp,
+        verdict,
+        mut coverage,
+        producers_omitted,
+        visibility,
+        events_omitted,
+    }) = summary
+    {
+        if as_of_timestamp.is_some() {
+            report.set_as_of(as_of_timestamp);
+        }
         report.events_omitted = events_omitted;
         coverage.insert("damage".to_owned(), Value::Array(Vec::new()));
         report.coverage = Coverage { damage, ..of(coverage).map_err(|error| no_report(&error))? };
@@ -106,11 +116,39 @@ fn lines(text: &str) -> Result<Report, String> {
         report.producers_omitted = producers_omitted;
         report.visibility = visibility;
     } else {
-        report.coverage.damage = damage;
+        report.coverage = until_then(&report.topics, damage);
         report.verdict.interrupted = true;
         report.verdict = verdict::of(&report, Some(Severity::Low));
     }
     Ok(report)
+}
+
+/// Puts a partition into its topic; a run that was stopped has not told its topics yet.
+fn place(topics: &mut Vec<TopicReport>, topic: String, topic_id: Option<String>, partition: PartitionReport) {
+    let same = |one: &TopicReport| one.topic == topic && one.topic_id == topic_id;
+    let at = topics.iter().position(same).or_else(|| topics.iter().position(|one| one.topic == topic));
+    match at.and_then(|at| topics.get_mut(at)) {
+        Some(topic) => topic.partitions.push(partition),
+        None => topics.push(TopicReport {
+            topic,
+            topic_id,
+            partitions: vec![partition],
+            ..TopicReport::default()
+        }),
+    }
+}
+
+/// What a run that was stopped has read for sure.
+fn until_then(topics: &[TopicReport], damage: Vec<DamageReport>) -> Coverage {
+    let mut coverage = Coverage { damage, ..Coverage::default() };
+    for partition in topics.iter().flat_map(|topic| &topic.partitions) {
+        coverage.partitions += 1;
+        coverage.batches += partition.batches;
+        coverage.records += partition.records;
+        coverage.bytes += partition.bytes;
+        coverage.bytes_read += partition.bytes;
+    }
+    coverage
 }
 
 fn of<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, serde_json::Error> {
@@ -167,6 +205,6 @@ mod tests {
         assert!(read("").unwrap_err().contains("no report"));
         assert!(read("{\"type\":\"finding\"}").unwrap_err().contains("begins with its header"));
         let broken = text(ndjson::write).replace("\"partition\":7", "\"partition\":\"x\"");
-        assert!(read(&broken).unwrap_err().starts_with("line 3: "));
+        assert!(read(&broken).unwrap_err().starts_with("line 2: "));
     }
 }

@@ -1,15 +1,47 @@
-//! The JSON Schema of the report, generated from its types.
+//! The JSON Schemas of the report and of what the other commands answer, generated from the types.
 //!
 //! The contract says that enumerations are open: a reader must accept values that it does not know.
 //! So the schema names the known values of codes, reasons, kinds, levels and the like in their
 //! descriptions and as examples, and forbids none. Properties that it does not name are allowed,
 //! too; a later version adds some.
 
+use super::answer::Answer;
+use super::compare::Compared;
+use super::diff::Difference;
+use super::keys::KeysReport;
 use super::model::Report;
+use super::offsets::Offsets;
+use super::producers::Producers;
+use super::reconcile::Reconciled;
+use super::show::Shown;
+use super::trace::Trace;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
+
+/// A command with what makes the schema of its answer.
+pub type OfCommand = (&'static str, fn() -> Schema);
+
+/// The commands that answer in JSON.
+pub const ANSWERS: [OfCommand; 9] = [
+    ("scan", report),
+    ("reconcile", of::<Answer<Reconciled>>),
+    ("compare", of::<Answer<Compared>>),
+    ("offsets", of::<Answer<Offsets>>),
+    ("trace", of::<Answer<Trace>>),
+    ("show", of::<Shown>),
+    ("diff", of::<Difference>),
+    ("producers", of::<Answer<Producers>>),
+    ("keys", of::<Answer<KeysReport>>),
+];
+
+/// The schema of what a command answers with `--format json`, as it is printed and kept in the documents.
+#[must_use]
+pub fn text_of(command: &str) -> Option<String> {
+    let (_, schema) = ANSWERS.iter().find(|(name, _)| *name == command)?;
+    Some(text(&schema()))
+}
 
 /// The schema of the report of `scan --format json`.
 #[must_use]
@@ -24,10 +56,8 @@ pub fn of<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// The schema as it is printed and kept in the documents.
-#[must_use]
-pub fn text() -> String {
-    format!("{:#}\n", report().to_value())
+fn text(schema: &Schema) -> String {
+    format!("{:#}\n", schema.as_value())
 }
 
 /// Turns a choice among fixed strings into any string, with the known ones described.
@@ -101,18 +131,21 @@ mod tests {
 
     #[test]
     fn no_string_is_forbidden_and_no_property_either() {
-        let schema = report().to_value();
-        let mut words = Vec::new();
-        find(&schema, &mut words);
-        for closed in ["enum", "const", "oneOf", "additionalProperties\": false"] {
-            assert!(!words.contains(&closed), "{closed} closes an enumeration");
+        for (command, schema) in ANSWERS {
+            let schema = schema().to_value();
+            let mut words = Vec::new();
+            find(&schema, &mut words);
+            for closed in ["enum", "const", "oneOf"] {
+                assert!(!words.contains(&closed), "{command}: {closed} closes an enumeration");
+            }
+            let text = text_of(command).unwrap();
+            assert!(!text.contains("\"additionalProperties\": false"), "{command}");
         }
-        assert!(!text().contains("\"additionalProperties\": false"));
     }
 
     #[test]
     fn every_code_is_named() {
-        let text = text();
+        let text = text(&report());
         for code in Code::ALL {
             assert!(text.contains(&format!("\"{code}\"")), "{code} is missing");
         }

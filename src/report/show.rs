@@ -3,10 +3,11 @@
 
 use super::escape::{Terminal, width};
 use super::layout::{Page, Width};
-use super::model::{Report, SCHEMA_VERSION, Tool};
+use super::model::{Invocation, Redaction, Report, SCHEMA_VERSION, Tool};
 use super::table;
 use super::wording::{business_key, number, time};
 use crate::finding::{Copy, Finding, Group};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -33,18 +34,32 @@ pub fn write_table(finding: &Finding, width: Width, out: &mut dyn Write) -> io::
 
 /// Writes the finding as JSON, with the head of a report.
 pub fn write_json(report: &Report, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Shown<'a> {
-        schema_version: &'static str,
-        tool: Tool,
-        invocation: &'a super::model::Invocation,
-        finding: &'a Finding,
-    }
-    let shown =
-        Shown { schema_version: SCHEMA_VERSION, tool: Tool::this(), invocation: &report.invocation, finding };
+    let shown = Shown {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        tool: Tool::this(),
+        invocation: report.invocation.clone(),
+        redaction: report.redaction.clone(),
+        finding: finding.clone(),
+    };
     serde_json::to_writer_pretty(&mut *out, &shown)?;
     writeln!(out)
+}
+
+/// One finding of a report.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    /// The version of this shape.
+    pub schema_version: String,
+    /// What shows it.
+    pub tool: Tool,
+    /// What was asked when the report was made.
+    pub invocation: Invocation,
+    /// What is hidden; absent where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redaction: Option<Redaction>,
+    /// The finding.
+    pub finding: Finding,
 }
 
 fn side_by_side(page: &mut Page, group: &Group) {

@@ -123,7 +123,10 @@ impl Sink {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
-        let directory = fs::canonicalize(directory)?;
+        let directory = fs::canonicalize(directory).map_err(|error| {
+            let why = format!("the directory {} is not there", directory.display());
+            if error.kind() == io::ErrorKind::NotFound { io::Error::new(error.kind(), why) } else { error }
+        })?;
         let place = directory.join(name);
         if let Some(tree) = self.trees.iter().find(|tree| directory.starts_with(tree)) {
             return Err(in_tree(tree));

@@ -7,10 +7,12 @@ use super::answer::Answer;
 use super::escape::Terminal;
 use super::layout::{NO_BREAK, Page, Width};
 use super::model::Visibility;
-use super::table::write_coverage;
-use super::wording::{self, counted, day, later, listed, number, opening, time};
+use super::table::of_answer;
+use super::wording::{self, Zone, counted, later, listed, number, opening};
+use super::zoned::told;
 use crate::finding::{Copy, Event, Finding, in_turn};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// Copies and events that are shown one by one.
@@ -21,7 +23,7 @@ const FIELDS: usize = 30;
 const VALUE_COLUMNS: usize = 60;
 
 /// What is known of one business key.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
     /// The key as it was asked for.
@@ -66,7 +68,7 @@ impl Trace {
 }
 
 /// What identifies an event in one topic.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TopicIdentity {
     /// The topic's name.
@@ -78,7 +80,7 @@ pub struct TopicIdentity {
 }
 
 /// A field in which the copies differ.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// The field, as `--ignore-field` spells it; `value` where it is no JSON.
@@ -96,9 +98,9 @@ pub struct Difference {
 ///
 /// # Errors
 /// What the writer says.
-pub fn write(answer: &Answer<Trace>, width: Width, out: &mut dyn Write) -> io::Result<()> {
-    let trace = &answer.body;
-    let mut page = Page::new(width);
+pub fn write(answer: &Answer<Trace>, zone: &Zone, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let trace = &*told(&answer.body, zone);
+    let mut page = Page::new(width).in_zone(zone.clone());
     head(&mut page, trace);
     if !trace.copies.is_empty() {
         page.blank();
@@ -107,7 +109,7 @@ pub fn write(answer: &Answer<Trace>, width: Width, out: &mut dyn Write) -> io::R
         findings(&mut page, trace);
     }
     page.blank();
-    write_coverage(&mut page, &answer.coverage, answer.reading());
+    of_answer(&mut page, answer);
     page.write(out)
 }
 
@@ -189,8 +191,9 @@ fn timeline(page: &mut Page, trace: &Trace) {
         .all(|pair| matches!(pair, [a, b] if (&a.topic, a.partition) == (&b.topic, b.partition)));
     let mut known_day: Option<String> = None;
     for line in lines.iter().take(LINES) {
-        let label = format!("{:<23}  ", time(line.time(), known_day.as_deref()));
-        known_day = line.time().and_then(day).or(known_day);
+        let zone = page.zone();
+        let label = format!("{:<23}  ", zone.time(line.time(), known_day.as_deref()));
+        known_day = line.time().and_then(|time| zone.day(time)).or(known_day);
         let at = |topic: &str, partition: i32, offset: i64| {
             if one_log {
                 format!("offset {offset}")

@@ -104,6 +104,35 @@ impl Zone {
         Self((zone != TimeZone::UTC).then_some(zone))
     }
 
+    /// Whether its times are those of UTC.
+    #[must_use]
+    pub const fn is_utc(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Its name: `Europe/Berlin`, `UTC`, or how far it is from UTC.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.0 {
+            None => "UTC".to_owned(),
+            Some(zone) => zone.iana_name().map_or_else(|| self.label(Some(0)), str::to_owned),
+        }
+    }
+
+    /// From which millisecond on it is how many seconds from UTC; nothing for UTC itself.
+    #[must_use]
+    pub fn offsets(&self) -> Vec<(i64, i32)> {
+        /// The year 2100: no log is younger.
+        const END: i64 = 4_102_444_800_000;
+        let Some(zone) = &self.0 else { return Vec::new() };
+        let begin = jiff::Timestamp::UNIX_EPOCH;
+        let later =
+            zone.following(begin).map(|one| (one.timestamp().as_millisecond(), one.offset().seconds()));
+        std::iter::once((0, zone.to_offset(begin).seconds()))
+            .chain(later.take_while(|one| one.0 < END))
+            .collect()
+    }
+
     /// The day and the time of day with milliseconds; `None` for no plausible time.
     fn day_and_time(&self, millis: i64) -> Option<(String, String)> {
         let text = rfc3339(millis)?;
@@ -169,12 +198,6 @@ impl Zone {
     }
 }
 
-/// The day in UTC.
-#[must_use]
-pub fn day(millis: i64) -> Option<String> {
-    Zone::default().day(millis)
-}
-
 /// A time in UTC, without its day where that is the one that the reader knows.
 #[must_use]
 pub fn time(millis: Option<i64>, known_day: Option<&str>) -> String {
@@ -210,7 +233,14 @@ pub fn business_key(key: &BusinessKey) -> String {
         BusinessKey::Text { text } => text.clone(),
         BusinessKey::Base64 { base64 } => format!("base64:{base64}"),
         BusinessKey::Parts { parts } => parts.iter().map(part).collect::<Vec<_>>().join(" + "),
-        BusinessKey::Digest { digest } => format!("content {}", digest.chars().take(8).collect::<String>()),
+        BusinessKey::Digest { digest, record_key } => {
+            let content = format!("content {}", digest.chars().take(8).collect::<String>());
+            match record_key.as_deref().map(business_key) {
+                // Where somebody looks for an order, its number comes first.
+                Some(key) => format!("{key} ({content})"),
+                None => content,
+            }
+        }
         BusinessKey::KeyedHash { keyed_hash } => {
             format!("hash {}", keyed_hash.chars().take(8).collect::<String>())
         }

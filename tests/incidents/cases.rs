@@ -179,7 +179,7 @@ fn a_block_that_moved_is_told_apart_from_a_block_that_came_twice() {
     let stretches = moved["stretches"].as_array().unwrap();
     assert_eq!((&stretches[0]["firstOffset"], &stretches[0]["lastOffset"]), (&40.into(), &49.into()));
     assert_eq!((stretches.len(), &moved["confidence"]), (1, &"possible".into()), "{moved:#}");
-    let example = "key row-0 has /version = 4 at offset 30 and 3 at offset 40";
+    let example = "key row-0 has a newer /version at offset 30 than at offset 40";
     assert!(says(moved, "facts", example), "{moved:#}");
     let again = of(&findings, "retry-without-idempotence", "rows");
     let [again] = again[..] else { panic!("{findings:#?}") };

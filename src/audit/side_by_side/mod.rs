@@ -20,7 +20,7 @@ use super::batches::LargeBatches;
 use super::copies::SecondLook;
 use super::internal_topics::InternalTopics;
 use super::logs::newest_time;
-use super::pass::{self, Subject};
+use super::pass::{self, Pass, Subject};
 use super::prepare::{Chosen, subject};
 use super::topics::Topics;
 use super::{AuditOptions, Stage, compared, in_pool};
@@ -118,8 +118,8 @@ fn compare_all(
         (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares(options.limits));
     let mut rows = RowStore::new(shares.rows, space.clone());
     options.watch.enter(Stage::Reading);
-    let outcomes =
-        pass::read_all(&subjects, options.mode, threads, digest_key, &large, &mut rows, &options.watch)?;
+    let pass = Pass { mode: options.mode, threads, digest_key, large: &large, watch: &options.watch };
+    let outcomes = pass::read_all(&subjects, &pass, &mut rows, &mut |_, _| ())?;
     options.watch.enter(Stage::Comparing);
     let mut mirrors = mirror::matched(rows, &pairs, &outcomes, listed, || {
         crate::candidates::spill::Sorter::new(shares.wanted, space.clone())

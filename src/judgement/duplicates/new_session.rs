@@ -43,7 +43,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         .map(|session| session_life(episode.relations, episode.topic, session))
         .collect();
     facts.push(format!(
-        "what {} hold came again at {}",
+        "what stands at {} came again at {}",
         episode.stretches(|p| p.earlier),
         episode.stretches(|p| p.later)
     ));

@@ -228,7 +228,7 @@ fn example(part: &KeyPart, bytes: &[u8]) -> BusinessKey {
     let decoded = is_json.then(|| serde_json::from_slice::<String>(bytes).ok()).flatten();
     let bytes = decoded.as_deref().map_or(bytes, str::as_bytes);
     if matches!(part, KeyPart::Value) || bytes.len() > SHOWN {
-        return BusinessKey::Digest { digest: format!("{:032x}", xxh3_128(bytes)) };
+        return BusinessKey::of_digest(xxh3_128(bytes));
     }
     BusinessKey::of_bytes(bytes)
 }

@@ -10,7 +10,7 @@
 use crate::finding::{BusinessKey, Copy, Finding, Group, Level};
 use crate::report::escape::Terminal;
 use crate::report::model::Report;
-use crate::report::wording::business_key;
+use crate::report::wording::{Zone, business_key};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ const TEXT: usize = 2000;
 const EXACT: i64 = (1 << 53) - 1;
 
 /// Writes the data as one JSON object.
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Result<()> {
     let mut strings = Strings::default();
     for copy in report.findings.iter().flat_map(|finding| &finding.groups).flat_map(|group| &group.copies) {
         strings.learn(copy);
@@ -33,6 +33,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         report;
     let Report { coverage, topics, producers, producers_omitted, visibility, findings, redaction, .. } =
         report;
+    let Report { events, events_omitted, .. } = report;
     let mut head = json!({
         "schemaVersion": schema_version,
         "tool": tool,
@@ -47,6 +48,9 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         "producersOmitted": producers_omitted,
         "visibility": visibility,
         "redaction": redaction,
+        "events": events,
+        "eventsOmitted": events_omitted,
+        "zone": (!zone.is_utc()).then(|| json!({"name": zone.name(), "offsets": zone.offsets()})),
     });
     harmless(&mut head);
     out.write_all(b"{")?;

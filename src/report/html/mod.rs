@@ -12,6 +12,8 @@ mod data;
 
 use super::escape::{self, Terminal};
 use super::model::Report;
+use super::wording::Zone;
+use super::zoned::told;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
@@ -25,21 +27,27 @@ const TITLE: usize = 120;
 /// Columns of a sentence of the verdict.
 const SENTENCE: usize = 2000;
 
-/// Writes the report.
+/// Writes the report, times in UTC.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    write_in(report, &Zone::default(), out)
+}
+
+/// Writes the report with times in a zone.
+pub fn write_in(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Result<()> {
+    let report = &*told(report, zone);
     let mut rest = TEMPLATE;
     while let Some((before, (name, after))) =
         rest.split_once("{{").and_then(|(before, from)| Some((before, from.split_once("}}")?)))
     {
         out.write_all(before.as_bytes())?;
-        fill(name, report, out)?;
+        fill(name, report, zone, out)?;
         rest = after;
     }
     out.write_all(rest.as_bytes())
 }
 
 /// Writes what stands for a name of the template.
-fn fill(name: &str, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn fill(name: &str, report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Result<()> {
     let verdict = &report.verdict;
     let html = |text: &str, columns: usize| escape::html(Terminal::text(text).cut(columns));
     let text = match name {
@@ -54,7 +62,7 @@ fn fill(name: &str, report: &Report, out: &mut dyn Write) -> io::Result<()> {
             sentences.collect::<Vec<_>>().join(" ")
         }
         "version" => html(&report.tool.version, TITLE),
-        "data" => return data::write(report, &mut Embedded { out }),
+        "data" => return data::write(report, zone, &mut Embedded { out }),
         unknown => {
             return Err(io::Error::other(format!("the template has a name {unknown} that nothing fills")));
         }

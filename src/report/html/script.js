@@ -3,6 +3,7 @@
   'use strict';
   const data = JSON.parse(document.getElementById('data').textContent);
   const words = data.strings;
+  const ZONE = data.zone ? data.zone.name : 'UTC';
   /* A copy is an array in this order once the small ones within are joined; see data.rs. The list of
      what it repeats stays a list. */
   const [TOPIC, PARTITION, DIRECTORY, BROKER, SEGMENT, POSITION, OFFSET, TIMESTAMP, TIME_TYPE, PRODUCER, EPOCH,
@@ -10,7 +11,7 @@
   const IN_WORDS = new Set([TOPIC, DIRECTORY, SEGMENT, TIME_TYPE, SESSION, VISIBILITY, LEVEL]);
   const FIELDS = [
     ['partition', c => `${words[c[TOPIC]]}-${c[PARTITION]}`], ['directory', DIRECTORY], ['broker', BROKER],
-    ['offset', OFFSET], ['time (UTC)', c => time(c[TIMESTAMP])], ['timestamp type', TIME_TYPE],
+    ['offset', OFFSET], [`time (${ZONE})`, c => time(c[TIMESTAMP])], ['timestamp type', TIME_TYPE],
     ['producer id', PRODUCER], ['producer epoch', EPOCH], ['sequence', SEQUENCE], ['session', SESSION],
     ['leader epoch', LEADER_EPOCH], ['segment', SEGMENT], ['position', POSITION], ['batch base offset', BASE_OFFSET],
     ['batch crc', c => c[CRC] == null ? '' : '0x' + Number(c[CRC]).toString(16).padStart(8, '0')],
@@ -19,6 +20,20 @@
   ];
   const RANK = {info: 0, low: 1, medium: 2, high: 3};
   const rank = severity => RANK[severity] ?? 4;
+  /* What happened, by kind: its mark above the lanes; of several in one column the first is shown. */
+  const EVENTS = {
+    'log-closed': {mark: '▮', style: 'broker', says: 'the broker closed or loaded the log'},
+    'sequence-step': {mark: '!', style: 'wrong', says: 'a batch that intact memory would not have stored'},
+    'offset-gap': {mark: '∅', style: 'wrong', says: 'offsets are missing'},
+    'sequence-gap': {mark: '⋯', style: 'wrong', says: 'sequences are missing'},
+    'transaction-open': {mark: '◌', style: 'open', says: 'a transaction without an end begins'},
+    'leader-epoch': {mark: '▲', style: 'leader', says: 'a leader begins'},
+    'rewind': {mark: '↶', style: 'wrong', says: 'a consumer group stepped back to here'},
+    'transaction-abort': {mark: '✕', style: 'abort', says: 'a transaction was aborted'},
+    'transaction-commit': {mark: '✓', style: 'commit', says: 'a transaction was committed'},
+    'producer-id-block': {mark: '#', style: 'broker', says: 'a broker was given new producer ids'},
+  };
+  Object.values(EVENTS).forEach((one, rank) => { one.rank = rank; });
   const ROW = 26, MOST_ROWS = 500000, MOST_JOINS = 400;
   const $ = id => document.getElementById(id);
 
@@ -43,8 +58,25 @@
   const counted = (count, word) => `${number(count)} ${word}${count === 1 ? '' : word.endsWith('ch') ? 'es' : 's'}`;
   function time(millis) {
     if (millis === null || millis === undefined) return '';
-    if (typeof millis !== 'number' || millis < 0 || millis > 8.64e15) return `time ${millis}`;
-    return new Date(millis).toISOString().replace('T', ' ').replace('Z', '');
+    if (typeof millis !== 'number' || millis < 0 || millis > 8.6e15) return `time ${millis}`;
+    return new Date(millis + ahead(millis) * 1000).toISOString().replace('T', ' ').replace('Z', '');
+  }
+  /* Seconds that the zone is ahead of UTC at a time. */
+  function ahead(millis) {
+    let seconds = 0;
+    for (const [from, offset] of data.zone ? data.zone.offsets : []) {
+      if (millis < from) break;
+      seconds = offset;
+    }
+    return seconds;
+  }
+  /* What stands behind a time: UTC, or how far the zone is from it then. */
+  function zoned(text, millis) {
+    if (!text || typeof millis !== 'number' || !data.zone) return text ? `${text} UTC` : '';
+    const seconds = ahead(millis), size = Math.abs(seconds);
+    const two = count => String(count).padStart(2, '0');
+    const minutes = Math.floor(size / 60) % 60;
+    return `${text} UTC${seconds < 0 ? '-' : '+'}${two(Math.floor(size / 3600))}${minutes ? `:${two(minutes)}` : ''}`;
   }
   function span(first, last) {
     if (first == null && last == null) return '';
@@ -98,7 +130,7 @@
     $('facts').replaceWith(Object.assign(pairs([
       ['Findings', severities.length ? el('span', {}, severities) : 'none'],
       ['Read', el('span', {}, `${counted(coverage.records, 'record')} in ${counted(coverage.partitions, 'partition')}: `, read)],
-      ['Key', data.invocation.key], ['As of', data.asOfTime ? data.asOfTime.replace('T', ' ').replace('Z', ' UTC') : ''],
+      ['Key', data.invocation.key], ['As of', data.asOfTime ? zoned(time(data.asOfTimestamp), data.asOfTimestamp) : ''],
       ['Paths', data.invocation.paths.slice(0, 5).join(', ') + (data.invocation.paths.length > 5 ? ` and ${data.invocation.paths.length - 5} more` : '')],
       ['Options', options],
       ['Redacted', data.redaction ? `${data.redaction.mode === 'keys' ? 'keys and values' : 'keys, values and names'}: equal hashes are equal texts${data.redaction.hashKey === 'file' ? '' : ' in this report'}` : ''],
@@ -180,12 +212,12 @@
     const counts = finding.counts;
     const rival = kept => finding.alternatives.filter(one => one.kept === kept)
       .map(one => el('span', {}, el('code', {}, one.code), one.why ? `: ${one.why}` : ''));
-    const window_ = finding.window ? span(finding.window.firstTimestamp, finding.window.lastTimestamp) : '';
+    const window_ = finding.window ? zoned(span(finding.window.firstTimestamp, finding.window.lastTimestamp), finding.window.lastTimestamp ?? finding.window.firstTimestamp) : '';
     return [
       el('div', {class: 'headline'}, chip(finding.severity), el('code', {}, finding.code),
         el('span', {class: 'soft'}, `${finding.confidence} · ${finding.id}`)),
       el('h3', {}, sentence(finding.title)),
-      el('p', {class: 'soft'}, [places(finding), window_ && `${window_} UTC`, finding.level && `level ${finding.level}`].filter(Boolean).join(' · ')),
+      el('p', {class: 'soft'}, [places(finding), window_, finding.level && `level ${finding.level}`].filter(Boolean).join(' · ')),
       counts.surplusRecords ? el('p', {class: 'numbers'},
         el('span', {}, el('b', {}, number(counts.groups)), ` key${counts.groups === 1 ? '' : 's'}`),
         el('span', {}, el('b', {}, number(counts.surplusRecords)), ' surplus records'),
@@ -204,11 +236,16 @@
     for (const name of ['gaps', 'transactions', 'stretches', 'snapshots', 'records', 'ranges', 'rewinds', 'consumedBy']) {
       const rows = finding[name];
       if (!Array.isArray(rows) || !rows.length) continue;
-      const fields = [...new Set(rows.flatMap(row => Object.keys(row)))].filter(field => !/Timestamp$|^timestamp$/.test(field));
+      /* A time stands once: as its number, told in the zone. */
+      const first = ['topic', 'partition', 'group', 'transactionalId', 'producerId', 'producerEpoch'];
+      const named = [...new Set(rows.flatMap(row => Object.keys(row)))].filter(field => !/Time$|^time$/.test(field));
+      const fields = [...first.filter(field => named.includes(field)), ...named.filter(field => !first.includes(field))];
+      const title = field => /Timestamp$|^timestamp$/.test(field) ? `${spaced(field).replace('timestamp', 'time')} (${ZONE})` : spaced(field);
       const omitted = finding[`${name}Omitted`];
       shown.push(el('h4', {}, spaced(name)),
-        table(fields.map(spaced), rows.slice(0, 200).map(row => fields.map(field => {
+        table(fields.map(title), rows.slice(0, 200).map(row => fields.map(field => {
           const value = row[field];
+          if (/Timestamp$|^timestamp$/.test(field)) return time(value);
           if (Array.isArray(value)) return value.map(one => typeof one === 'object' ? JSON.stringify(one) : one).join(', ');
           if (value && typeof value === 'object') return JSON.stringify(value);
           return value === null || value === undefined ? '' : String(value);
@@ -381,17 +418,20 @@
     const drawn = kept.slice(0, MOST_JOINS * 2);
     const transactions = data.findings.flatMap(finding => (finding.transactions || []).filter(within));
     const ends = byTime ? [] : transactions.map(one => ({offset: one.markerOffset ?? one.firstOffset, outcome: one.outcome, id: one.producerId})).filter(one => typeof one.offset === 'number').slice(0, 200);
+    /* What happened: marks above the lanes. Sessions and surplus copies are drawn as such. */
+    const happened = data.events.filter(within).filter(one => EVENTS[one.kind]).map(one => ({one, at: byTime ? one.timestamp : one.offset}))
+      .filter(event => typeof event.at === 'number').slice(0, 300);
     const unnamed = stretches.length > 0 || all.some(one => one.copy[SESSION] == null);
     const rows = lanes.map(lane => ({label: lane.name, key: lane.key, spans: [lane], lane}));
     if (unnamed) rows.push({label: 'no producer id', key: null, spans: stretches, lane: null});
     if (!rows.length) return el('p', {class: 'soft'}, 'The report names no producer of this partition.');
-    const numbers = [...rows.flatMap(row => row.spans.flatMap(one => [one.from, one.to])), ...all.map(one => at(one.copy))];
+    const numbers = [...happened.map(event => event.at), ...rows.flatMap(row => row.spans.flatMap(one => [one.from, one.to])), ...all.map(one => at(one.copy))];
     if (!byTime) numbers.push(partition.logStartOffset, Math.max(partition.logEndOffset - 1, 0));
     const usable = numbers.filter(one => typeof one === 'number' && Number.isFinite(one));
     let low = Infinity, high = -Infinity;
     for (const one of usable) { if (one < low) low = one; if (one > high) high = one; }
     if (!(high > low)) high = low + 1;
-    const left = 150, right = 985, lane = 26, top = 22, bottom = top + rows.length * lane;
+    const left = 150, right = 985, lane = 26, top = happened.length ? 40 : 22, bottom = top + rows.length * lane;
     const x = value => left + (value - low) / (high - low) * (right - left);
     const index = new Map(rows.map((row, place) => [row.key, place]));
     const y = copy => top + (index.get(copy[SESSION] == null ? null : words[copy[SESSION]]) ?? rows.length - 1) * lane + lane / 2;
@@ -408,7 +448,7 @@
       root.append(text);
     }
     const unit = svg('text', {class: 'soft', x: left, y: bottom + 30});
-    unit.textContent = byTime ? `time of the records, UTC${low > 0 ? `, from ${time(low).slice(0, 10)}` : ''}` : 'offset';
+    unit.textContent = byTime ? `time of the records, ${ZONE}${low > 0 ? `, from ${time(low).slice(0, 10)}` : ''}` : 'offset';
     root.append(unit);
     rows.forEach((row, place) => {
       const middle = top + place * lane + lane / 2;
@@ -423,12 +463,31 @@
       }
     });
     if (!byTime) {
+      const told = new Set(happened.filter(event => event.one.kind === 'leader-epoch').map(event => event.at));
       for (const epoch of partition.leaderEpochs.slice(0, 200)) {
-        if (typeof epoch.startOffset !== 'number' || epoch.startOffset < low || epoch.startOffset > high) continue;
+        if (typeof epoch.startOffset !== 'number' || epoch.startOffset < low || epoch.startOffset > high || told.has(epoch.startOffset)) continue;
         const line = svg('line', {class: 'leader', x1: x(epoch.startOffset), x2: x(epoch.startOffset), y1: top - 12, y2: bottom});
         line.append(titled(`leader epoch ${epoch.epoch} begins at offset ${epoch.startOffset}`));
         root.append(line);
       }
+    }
+    /* The marks of one column stand in one title, so that none hides another. */
+    const columns = new Map();
+    for (const event of happened) {
+      const column = Math.floor(x(event.at) / 14);
+      if (!columns.has(column)) columns.set(column, []);
+      columns.get(column).push(event);
+    }
+    for (const events of columns.values()) {
+      const kinds = [...new Set(events.map(event => event.one.kind))].sort((a, b) => EVENTS[a].rank - EVENTS[b].rank);
+      const here = x(events[0].at), {mark, style} = EVENTS[kinds[0]];
+      const lines = events.map(({one, at}) => svg('line', {class: `mark ${EVENTS[one.kind].style}`, x1: x(at), x2: x(at), y1: top - 14, y2: bottom}));
+      const sign = svg('text', {class: `sign ${style}`, x: here, y: top - 18, 'text-anchor': 'middle'});
+      sign.append(events.length > 1 ? `${mark}+` : mark);
+      const said = events.slice(0, 8).map(({one}) => `${one.kind} at offset ${one.offset}${one.timestamp == null ? '' : `, ${zoned(time(one.timestamp), one.timestamp)}`}: ${one.detail}`);
+      if (events.length > 8) said.push(`… and ${events.length - 8} more`);
+      for (const node of [...lines, sign]) node.append(titled(said.join('\n')));
+      root.append(...lines, sign);
     }
     for (const one of ends) {
       if (one.offset < low || one.offset > high) continue;
@@ -452,12 +511,17 @@
       all.length ? entry(svg('circle', {class: 'original', cx: 11, cy: 6, r: 3}), 'first copy') : null,
       all.length ? entry(svg('circle', {class: 'copy', cx: 11, cy: 6, r: 4}), `surplus copy${kept.length < all.length ? ' (a sample)' : ''}`) : null,
       stretches.length ? entry(svg('rect', {class: 'unprotected', x: 0, y: 0, width: 22, height: 12}), 'without protection') : null,
-      !byTime && partition.leaderEpochs.length ? entry(svg('line', {class: 'leader', x1: 11, x2: 11, y1: 0, y2: 12}), 'a leader begins') : null,
+      Object.entries(EVENTS).filter(([kind]) => happened.some(event => event.one.kind === kind)).map(([kind, {mark, style, says}]) =>
+        el('span', {}, el('b', {class: `sign ${style}`, 'aria-hidden': 'true'}, mark), says)),
+      !byTime && partition.leaderEpochs.length && !happened.some(event => event.one.kind === 'leader-epoch') ? entry(svg('line', {class: 'leader', x1: 11, x2: 11, y1: 0, y2: 12}), 'a leader begins') : null,
       ends.length ? entry(svg('line', {class: 'commit', x1: 11, x2: 11, y1: 0, y2: 12}), 'end of a transaction that a finding names') : null,
       sessions.length > lanes.length ? el('span', {}, `${number(sessions.length - lanes.length)} more sessions in the table of producers`) : null);
     const rowsOf = lanes.map(one => [one.name, `${one.session.firstOffset}–${one.session.lastOffset}`, span(one.session.firstTimestamp, one.session.lastTimestamp), number(one.session.records)]);
-    const same = el('div', {class: 'hidden'}, table(['session', 'offsets', 'times (UTC)', 'records'], rowsOf, [], `sessions of ${place.name}`));
-    return el('div', {}, root, legend, same);
+    const story = happened.length ? el('details', {class: 'story'}, el('summary', {}, `${counted(happened.length, 'event')} in the order of the log`),
+      table(['offset', `time (${ZONE})`, 'what', 'detail'], happened.map(({one}) => [one.offset, time(one.timestamp), one.kind, one.detail]), ['n'], `events of ${place.name}`),
+      data.eventsOmitted ? el('p', {class: 'soft'}, `${counted(data.eventsOmitted, 'event')} of all partitions that tell less are not in this report (--max-groups 0)`) : null) : null;
+    const same = el('div', {class: 'hidden'}, table(['session', 'offsets', `times (${ZONE})`, 'records'], rowsOf, [], `sessions of ${place.name}`));
+    return el('div', {}, root, legend, story, same);
   }
   function titled(text) {
     const node = svg('title', {});
@@ -512,7 +576,7 @@
           ['suggestions', identity ? identity.suggestions.map(one => `--key ${one.key} (${one.why})`).join('; ') : ''],
           ['updates', topic.updates.records ? `${counted(topic.updates.records, 'record')} of ${counted(topic.updates.keys, 'key')} repeat a key with new content: counted, not accused` : '']]),
         el('details', {open: partitions.length <= 4}, el('summary', {}, counted(topic.partitions.length, 'partition')),
-          table(['partition', 'directory', 'broker', 'offsets', 'high watermark', 'records', 'bytes', 'times (UTC)', 'replica of'],
+          table(['partition', 'directory', 'broker', 'offsets', 'high watermark', 'records', 'bytes', `times (${ZONE})`, 'replica of'],
             partitions.map(one => [one.partition, one.directory, one.brokerId, `${one.logStartOffset} – ${one.logEndOffset}`, one.highWatermark, number(one.records), number(one.bytes), span(one.firstTimestamp, one.lastTimestamp), one.replicaOf]),
             ['n', '', 'n', '', 'n', 'n', 'n'], `partitions of ${topic.topic}`),
           topic.partitions.length > 200 ? el('p', {class: 'soft'}, `… and ${number(topic.partitions.length - 200)} more`) : null));
@@ -531,7 +595,7 @@
     }));
     const target = $('producer-table');
     if (!rows.length) { target.append(el('p', {class: 'soft'}, 'No record carries a producer id.')); return; }
-    target.append(el('div', {class: 'panel'}, table(['session', 'transactional id', 'partition', 'offsets', 'epochs', 'sequences', 'records', 'times (UTC)'], rows.slice(0, 1000), ['', '', '', '', 'n', '', 'n', ''], 'producer sessions'),
+    target.append(el('div', {class: 'panel'}, table(['session', 'transactional id', 'partition', 'offsets', 'epochs', 'sequences', 'records', `times (${ZONE})`], rows.slice(0, 1000), ['', '', '', '', 'n', '', 'n', ''], 'producer sessions'),
       rows.length > 1000 || data.producersOmitted ? el('p', {class: 'soft'}, `… and ${number(Math.max(rows.length - 1000, 0))} more sessions, ${number(data.producersOmitted)} more producers`) : null));
   }
 

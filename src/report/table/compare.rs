@@ -66,7 +66,7 @@ pub fn write(answer: &Answer<Compared>, events: Events, width: Width, out: &mut 
     if more > 0 {
         page.paragraph(0, &format!("… and {} more", counted(more, "pair")));
     }
-    coverage::write(&mut page, &answer.coverage, answer.reading());
+    coverage::of_answer(&mut page, answer);
     page.write(out)
 }
 

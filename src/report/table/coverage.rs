@@ -3,11 +3,11 @@
 use super::backdrop::label;
 use super::{escaped, named};
 use crate::finding::phrase::offsets;
-use crate::report::answer::Reading;
+use crate::report::answer::{Answer, Reading};
 use crate::report::layout::Page;
-use crate::report::model::{Coverage, DamageReport, Report};
+use crate::report::model::{Coverage, DamageReport, Redaction, Report};
 use crate::report::verdict::amount;
-use crate::report::wording::{counted, number};
+use crate::report::wording::{counted, number, redacted};
 
 /// Places of damage that are shown.
 const DAMAGE: usize = 10;
@@ -16,10 +16,23 @@ const NOTES: usize = 10;
 
 pub(super) fn show(page: &mut Page, report: &Report) {
     write(page, &report.coverage, Reading::of_verdict(&report.verdict));
+    hidden(page, report.redaction.as_ref());
 }
 
-/// The coverage of any answer.
-pub(in crate::report) fn write(page: &mut Page, coverage: &Coverage, reading: Reading) {
+/// The coverage of an answer, and what is hidden in it.
+pub(in crate::report) fn of_answer<T>(page: &mut Page, answer: &Answer<T>) {
+    write(page, &answer.coverage, answer.reading());
+    hidden(page, answer.redaction.as_ref());
+}
+
+/// Says that texts are replaced, where they are.
+fn hidden(page: &mut Page, redaction: Option<&Redaction>) {
+    if let Some(redaction) = redaction {
+        page.hanging(0, &label("Redacted"), &redacted(redaction));
+    }
+}
+
+fn write(page: &mut Page, coverage: &Coverage, reading: Reading) {
     let how_much = match reading {
         Reading::Interrupted => "interrupted, not everything was read",
         Reading::Whole => "everything was read",

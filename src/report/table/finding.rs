@@ -120,7 +120,7 @@ fn place_and_time(finding: &Finding, zone: &Zone) -> String {
         .map(|place| format!("{}-{}", named(&place.topic), place.partition))
         .collect();
     if finding.partitions.len() > PLACES {
-        places.push(format!("{} more partitions", number((finding.partitions.len() - PLACES) as u64)));
+        places.push(counted((finding.partitions.len() - PLACES) as u64, "more partition"));
     }
     let window = finding.window.as_ref();
     let times = window.map(|window| zone.labelled_span(window.first_timestamp, window.last_timestamp));

@@ -19,7 +19,7 @@ mod timeline;
 
 pub use compare::{Events, write as write_compared};
 pub(super) use copies::writer;
-pub(super) use coverage::write as write_coverage;
+pub(super) use coverage::of_answer;
 pub(super) use finding::{head, show_whole};
 pub use offsets::write as write_offsets;
 pub use producers::write as write_producers;
@@ -29,7 +29,8 @@ pub use timeline::write as write_timeline;
 use super::escape::Terminal;
 use super::layout::{Accent, Page, Width};
 use super::model::Report;
-use super::wording::{Zone, counted, listed, number, opening, redacted};
+use super::wording::{Zone, counted, listed, number, opening};
+use super::zoned::told;
 use crate::finding::{Code, Finding, Severity};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -47,8 +48,9 @@ pub fn write(report: &Report, width: Width, out: &mut dyn Write) -> io::Result<(
     write_in(report, &Zone::default(), width, out)
 }
 
-/// Writes the report with times in a zone; what the judgement says of times is in UTC and says so.
+/// Writes the report with times in a zone.
 pub fn write_in(report: &Report, zone: &Zone, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let report = &*told(report, zone);
     let mut page = Page::new(width).in_zone(zone.clone());
     verdict(&mut page, report);
     findings(&mut page, report);
@@ -60,9 +62,6 @@ pub fn write_in(report: &Report, zone: &Zone, width: Width, out: &mut dyn Write)
     backdrop::identity(&mut page, report);
     backdrop::updates(&mut page, report);
     coverage::show(&mut page, report);
-    if let Some(redaction) = &report.redaction {
-        page.hanging(0, &backdrop::label("Redacted"), &redacted(redaction));
-    }
     if let Some(worst) = in_order(&report.findings).first() {
         page.blank();
         page.paragraph(0, &format!("What a finding means: dedup-audit explain {}", worst.code));

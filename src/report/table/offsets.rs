@@ -7,7 +7,8 @@ use crate::finding::{RewindReport, StepKind};
 use crate::report::answer::Answer;
 use crate::report::layout::{Page, Width};
 use crate::report::offsets::{CommitReport, GroupGenerations, GroupPosition, Offsets};
-use crate::report::wording::{counted, day, number, span, time};
+use crate::report::wording::{Zone, counted, number};
+use crate::report::zoned::told;
 use std::io::{self, Write};
 
 /// Partitions of a group that are shown.
@@ -22,9 +23,9 @@ const GENERATIONS: usize = 5;
 const FINDINGS: usize = 20;
 
 /// Writes the answer.
-pub fn write(answer: &Answer<Offsets>, width: Width, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(width);
-    let offsets = &answer.body;
+pub fn write(answer: &Answer<Offsets>, zone: &Zone, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(width).in_zone(zone.clone());
+    let offsets = &*told(&answer.body, zone);
     page.paragraph(0, &headline(offsets));
     for of_group in offsets.groups.chunk_by(|a, b| a.group == b.group) {
         page.blank();
@@ -49,7 +50,7 @@ pub fn write(answer: &Answer<Offsets>, width: Width, out: &mut dyn Write) -> io:
             ),
         );
     }
-    coverage::write(&mut page, &answer.coverage, answer.reading());
+    coverage::of_answer(&mut page, answer);
     page.write(out)
 }
 
@@ -90,7 +91,7 @@ fn generations_of(page: &mut Page, told: &GroupGenerations) {
             let members = one
                 .members
                 .map_or_else(String::new, |members| format!(", {}", counted(u64::from(members), "member")));
-            format!("{} at {}{members}", one.generation, time(one.timestamp, None))
+            format!("{} at {}{members}", one.generation, page.zone().labelled_span(one.timestamp, None))
         })
         .collect();
     if said.is_empty() {
@@ -104,11 +105,11 @@ fn generations_of(page: &mut Page, told: &GroupGenerations) {
 fn position_of(page: &mut Page, position: &GroupPosition) {
     let now = position.position.map_or_else(|| "deleted".to_owned(), |offset| offset.to_string());
     let all = (position.commits.len() as u64).saturating_add(position.commits_omitted);
-    let times = span(
+    let times = page.zone().labelled_span(
         position.commits.first().and_then(|commit| commit.timestamp),
         position.commits.last().and_then(|commit| commit.timestamp),
     );
-    let times = if times.is_empty() { times } else { format!(", {times} UTC") };
+    let times = if times.is_empty() { times } else { format!(", {times}") };
     page.item(
         2,
         &format!(
@@ -121,7 +122,7 @@ fn position_of(page: &mut Page, position: &GroupPosition) {
         ),
     );
     for step in position.rewinds.iter().take(STEPS) {
-        page.item(4, &step_back(step));
+        page.item(4, &step_back(step, &page.zone().clone()));
     }
     let more = position.rewinds.len().saturating_sub(STEPS) as u64;
     if more > 0 {
@@ -131,7 +132,7 @@ fn position_of(page: &mut Page, position: &GroupPosition) {
 }
 
 /// `went back from 16 to 8 at …: offsets 8–15 again`
-fn step_back(step: &RewindReport) -> String {
+fn step_back(step: &RewindReport, zone: &Zone) -> String {
     let how = match step.kind {
         StepKind::SteppedBack => "went back",
         StepKind::AfterDeletion => "was deleted and began again",
@@ -149,7 +150,7 @@ fn step_back(step: &RewindReport) -> String {
         "{how} from {} to {} at {}{members}: {} {were} to be read again{then}",
         step.from,
         step.to,
-        time(step.timestamp, None),
+        zone.time(step.timestamp, None),
         offsets(step.to, last),
     )
 }
@@ -158,19 +159,20 @@ fn commits(page: &mut Page, position: &GroupPosition) {
     let skipped = position.commits.len().saturating_sub(COMMITS);
     let shown = position.commits.iter().skip(skipped);
     let left_out = (skipped as u64).saturating_add(position.commits_omitted);
-    let known = position.commits.get(skipped).and_then(|commit| day(commit.timestamp?));
+    let zone = page.zone().clone();
+    let known = position.commits.get(skipped).and_then(|commit| zone.day(commit.timestamp?));
     if left_out > 0 {
         page.paragraph(4, &format!("… {} before these", counted(left_out, "commit")));
     }
-    let lines: Vec<_> = shown.map(|commit| line(commit, known.as_deref())).collect();
+    let lines: Vec<_> = shown.map(|commit| line(commit, known.as_deref(), &zone)).collect();
     page.lines(4, lines.iter().map(String::as_str));
 }
 
-fn line(commit: &CommitReport, known_day: Option<&str>) -> String {
+fn line(commit: &CommitReport, known_day: Option<&str>, zone: &Zone) -> String {
     let offset = commit.offset.map_or_else(|| "deleted".to_owned(), |offset| offset.to_string());
     let generation =
         commit.generation.map_or_else(String::new, |generation| format!("  generation {generation}"));
     let producer = commit.producer_id.map_or_else(String::new, |id| format!("  transaction of PID {id}"));
-    let when = time(commit.timestamp, known_day);
+    let when = zone.time(commit.timestamp, known_day);
     format!("{when:<12}  {offset:>10}  @{}{generation}{producer}", commit.at_offset)
 }

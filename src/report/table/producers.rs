@@ -8,7 +8,8 @@ use crate::report::answer::Answer;
 use crate::report::escape::width;
 use crate::report::layout::{Page, Width};
 use crate::report::producers::{Producer, ProducerSession, Producers};
-use crate::report::wording::{counted, number, span};
+use crate::report::wording::{Zone, counted, number};
+use crate::report::zoned::told;
 use comfy_table::{ContentArrangement, Table, presets};
 use std::io::{self, Write};
 
@@ -18,9 +19,15 @@ const GAPS: usize = 3;
 const FINDINGS: usize = 10;
 
 /// Writes the answer, with at most `rows` sessions.
-pub fn write(answer: &Answer<Producers>, rows: usize, width: Width, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(width);
-    let body = &answer.body;
+pub fn write(
+    answer: &Answer<Producers>,
+    rows: usize,
+    zone: &Zone,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page::new(width).in_zone(zone.clone());
+    let body = &*told(&answer.body, zone);
     page.paragraph(0, &headline(body));
     page.blank();
     sessions(&mut page, body, rows);
@@ -37,7 +44,7 @@ pub fn write(answer: &Answer<Producers>, rows: usize, width: Width, out: &mut dy
         page.paragraph(0, &format!("… and {more} more in the JSON"));
     }
     page.blank();
-    coverage::write(&mut page, &answer.coverage, answer.reading());
+    coverage::of_answer(&mut page, answer);
     page.write(out)
 }
 
@@ -67,7 +74,8 @@ fn sessions(page: &mut Page, body: &Producers, most: usize) {
         return;
     }
     let shown: Vec<_> = all.iter().take(most).copied().collect();
-    let rows: Vec<[String; 8]> = shown.iter().map(|(producer, session)| row(producer, session)).collect();
+    let rows: Vec<[String; 8]> =
+        shown.iter().map(|(producer, session)| row(producer, session, page.zone())).collect();
     let lines = as_table(&rows);
     let columns = page.width().columns();
     if lines.iter().all(|line| width(line) <= columns) {
@@ -128,7 +136,7 @@ fn reason(gap: &Gap) -> String {
         .unwrap_or_default()
 }
 
-fn row(producer: &Producer, told: &ProducerSession) -> [String; 8] {
+fn row(producer: &Producer, told: &ProducerSession, zone: &Zone) -> [String; 8] {
     let session = &told.session;
     let id = producer.transactional_id.as_ref().map(|id| format!(" ({})", named(&id.value)));
     let (first, last) = (session.epochs.first(), session.epochs.last());
@@ -154,12 +162,12 @@ fn row(producer: &Producer, told: &ProducerSession) -> [String; 8] {
         sequences,
         number(session.records),
         told.ended_by.name().to_owned(),
-        span(session.window.first_timestamp, session.window.last_timestamp),
+        zone.labelled_span(session.window.first_timestamp, session.window.last_timestamp),
     ]
 }
 
 const HEADER: [&str; 8] =
-    ["session", "partition", "offsets", "epochs", "sequences", "records", "ended by", "from – to (UTC)"];
+    ["session", "partition", "offsets", "epochs", "sequences", "records", "ended by", "from – to"];
 
 fn as_table(rows: &[[String; 8]]) -> Vec<String> {
     let mut table = Table::new();
@@ -176,7 +184,7 @@ fn as_line(row: &[String; 8]) -> String {
         .zip(HEADER.iter().skip(2))
         .filter(|(value, _)| !value.is_empty())
         .map(|(value, name)| match *name {
-            "from – to (UTC)" => format!("{value} UTC"),
+            "from – to" => value.clone(),
             name => format!("{name} {value}"),
         })
         .collect();

@@ -41,7 +41,7 @@ pub fn write(answer: &Answer<Reconciled>, width: Width, out: &mut dyn Write) -> 
     for doubt in &told.doubts {
         page.hanging(0, &label("Not read"), &escaped(doubt));
     }
-    coverage::write(&mut page, &answer.coverage, answer.reading());
+    coverage::of_answer(&mut page, answer);
     page.write(out)
 }
 

@@ -97,7 +97,8 @@ fn reason(reason: &GapReason) -> &str {
 fn transaction(transaction: &Transaction) -> String {
     let epoch = transaction.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
     let id = transaction.transactional_id.as_ref().map(|id| format!(" ({})", named(id))).unwrap_or_default();
-    let last = transaction.last_offset.map(|last| format!("–{last}")).unwrap_or_default();
+    let written =
+        offsets(transaction.first_offset, transaction.last_offset.unwrap_or(transaction.first_offset));
     let outcome = match &transaction.outcome {
         Outcome::Committed => "committed",
         Outcome::Aborted => "aborted",
@@ -109,10 +110,9 @@ fn transaction(transaction: &Transaction) -> String {
         .map(|offset| format!(" by the marker at offset {offset}"))
         .unwrap_or_default();
     format!(
-        "{}-{} offset {}{last}  PID {}{epoch}{id}: {outcome}{marker}",
+        "{}-{} {written}  PID {}{epoch}{id}: {outcome}{marker}",
         named(&transaction.topic),
         transaction.partition,
-        transaction.first_offset,
         transaction.producer_id,
     )
 }
