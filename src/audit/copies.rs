@@ -38,6 +38,8 @@ struct Region<'w> {
 
 /// Places that are looked for at once.
 const PLACES: usize = 1 << 16;
+/// Bytes that are read of a stretch at once.
+const STRETCH: usize = 256 << 10;
 /// Stretches that are read before what was found is handed on, for each thread.
 const REGIONS: usize = 4;
 
@@ -113,7 +115,7 @@ fn walk(
     let Some(subject) = look.subjects.get(region.partition) else { return found };
     let Some(segment) = subject.segments.get(region.start.segment) else { return found };
     let Ok(source) = segment.open(look.mode) else { return found };
-    let mut scanner = segment.scanner(source, region.start.position, None);
+    let mut scanner = segment.scanner(source.at_one_place(STRETCH), region.start.position, None);
     let mut left = region.wanted;
     let mut before = None;
     while !left.is_empty() && region.end.is_none_or(|end| scanner.position().0 < end) {

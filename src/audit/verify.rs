@@ -172,7 +172,7 @@ impl<'a> Verifier<'a> {
 
     fn at<T>(&mut self, spot: Spot, mut take: impl FnMut(&Record<'_>) -> T) -> Option<T> {
         let segment = self.subjects.get(spot.partition)?.segments.get(spot.segment)?;
-        let source = segment.open(self.mode).ok()?.in_pieces_of(ONE_BATCH);
+        let source = segment.open(self.mode).ok()?.at_one_place(ONE_BATCH);
         let mut scanner = segment.scanner(source, spot.position, None);
         let batch = match scanner.next_item().ok()?? {
             SegmentItem::Batch(batch) => batch,

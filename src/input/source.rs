@@ -72,11 +72,11 @@ pub fn open_same(
 }
 
 impl SegmentSource {
-    /// The same for a look at a single place: no more is read than `bytes` where no batch is larger.
+    /// The same for a look at one place: no more is read than `bytes` where no batch is larger.
     #[must_use]
-    pub fn in_pieces_of(self, bytes: usize) -> Self {
+    pub fn at_one_place(self, bytes: usize) -> Self {
         match self {
-            Self::Positioned(window) => Self::Positioned(window.in_pieces_of(bytes)),
+            Self::Positioned(window) => Self::Positioned(window.at_one_place(bytes)),
             Self::Mapped(_) => self,
         }
     }

@@ -64,9 +64,14 @@ impl FileWindow {
         })
     }
 
-    /// The same, read in pieces of no more than `bytes` where nothing larger is asked for.
+    /// The same for a look at one place: no more than `bytes` are read where nothing larger is asked
+    /// for, and nothing ahead of them.
     #[must_use]
-    pub fn in_pieces_of(mut self, bytes: usize) -> Self {
+    pub fn at_one_place(mut self, bytes: usize) -> Self {
+        #[cfg(target_os = "linux")]
+        if let Some(residency) = &mut self.residency {
+            residency.without_read_ahead(&self.file);
+        }
         self.capacity = bytes.max(1);
         self
     }
