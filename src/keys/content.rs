@@ -67,10 +67,13 @@ pub struct Content {
 impl Content {
     /// Hands pieces to `each` that records of equal content share, at less cost than the content: nothing
     /// is copied, and scalars behind the name of a masked field are left out wherever the name stands,
-    /// without parsing. `false` when a masked field holds more than a scalar.
+    /// without parsing. `false` when a masked field holds more than a scalar, or cannot be found by its name.
     ///
     /// Documents that are equal but for white space between their members are not seen as equal here.
     pub fn sieved(&mut self, record: &Record<'_>, mask: &SieveMask, mut each: impl FnMut(&[u8])) -> bool {
+        if mask.needs_parsing {
+            return false;
+        }
         each(&[u8::from(record.key.is_some()) | u8::from(record.value.is_some()) << 1]);
         each(record.key.unwrap_or_default());
         let value = record.value.unwrap_or_default();
@@ -127,18 +130,30 @@ pub struct SieveMask {
     /// For each masked member of a JSON value what finds its quoted name.
     names: Vec<Finder<'static>>,
     headers: Vec<Vec<u8>>,
+    /// Whether a masked member may stand there without its quoted name: an element of an array, or one
+    /// whose name some writers escape.
+    needs_parsing: bool,
 }
 
 impl SieveMask {
     /// The same fields as `mask`.
     #[must_use]
     pub fn of(mask: &Mask) -> Self {
-        let names = mask.json.iter().filter_map(|pointer| pointer.tokens().last());
+        let names = || mask.json.iter().filter_map(|pointer| pointer.tokens().last());
+        let finder = |name: &String| Finder::new(format!("\"{name}\"").as_bytes()).into_owned();
         Self {
-            names: names.map(|name| Finder::new(format!("\"{name}\"").as_bytes()).into_owned()).collect(),
+            names: names().map(finder).collect(),
+            needs_parsing: !names().all(|name| is_written_as_it_is(name)),
             headers: mask.headers.clone(),
         }
     }
+}
+
+/// Whether a name stands between quotes wherever it is a member's: no index of an array, and nothing that
+/// some writer of JSON escapes.
+fn is_written_as_it_is(name: &str) -> bool {
+    let is_index = name.bytes().all(|byte| byte.is_ascii_digit());
+    !is_index && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.: $@#".contains(&byte))
 }
 
 /// The content of a record that is at hand in parts, as [`Content::bytes`] would write it.

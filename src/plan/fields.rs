@@ -54,6 +54,13 @@ impl Fields {
         let headers = headers.into_iter().map(|(name, values)| (FieldName::Header(name.to_vec()), values));
         Self { by_name: members.chain(headers).collect() }
     }
+
+    /// Whether a value has members.
+    pub(super) fn has_members(&self) -> bool {
+        let is_member =
+            |name: &FieldName| matches!(name, FieldName::Json(pointer) if !pointer.tokens().is_empty());
+        self.by_name.keys().any(is_member)
+    }
 }
 
 /// Of 100 records that have the field, how many distinct values there are.

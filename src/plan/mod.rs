@@ -221,7 +221,8 @@ fn identify(
     }
     if without * 10 > records {
         let why = format!(
-            "{without} of {records} sampled records have no record key, so the content identifies an event"
+            "{without} of {records} sampled records have no record key, so the content identifies an event{}",
+            hidden_fields(fields, sample)
         );
         let mask = mask_for(&Identity::Content);
         return plan(Identity::Content, false, why, mask);
@@ -239,12 +240,31 @@ fn identify(
         );
         return plan(by_key, false, why, mask);
     }
+    // Where it is the number of repeats that tells, what they hold does not.
+    let with = if repeats.other_content * 10 <= all {
+        "most of all".to_owned()
+    } else {
+        format!("{} of them with other content", repeats.other_content)
+    };
     let why = format!(
-        "of {records} sampled records {all} repeat an earlier record key, {} of them with other content: it names an entity, so the content identifies an event",
-        repeats.other_content
+        "of {records} sampled records {all} repeat an earlier record key, {with}: it names an entity, so the content identifies an event"
     );
     let mask = mask_for(&Identity::Content);
     plan(Identity::Content, false, why, mask)
+}
+
+/// What is to be said where values that all differ could not be looked into.
+fn hidden_fields(fields: &Fields, sample: &Sample) -> &'static str {
+    let mut values = sample.records.iter().filter_map(|record| record.value.as_deref()).peekable();
+    if fields.has_members() || sample.repeats_itself() || values.peek().is_none() {
+        return "";
+    }
+    // Magic byte 0 and the id of a schema.
+    if values.all(|value| value.first() == Some(&0) && value.len() > 5) {
+        return "; the values look framed as by a schema registry, and no field in them was looked at (--key \
+                avro:/pointer or protobuf:/pointer with --schema DIR)";
+    }
+    "; the values are no JSON, and no field in them was looked at (--key regex:PATTERN names one)"
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::format::Record;
 use crate::keys::{Content, Mask};
 use crate::units::ProducerId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Records of one topic, by partition and in offset order.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +63,13 @@ impl Sample {
             headers,
             encoded,
         });
+    }
+
+    /// Whether a record says word for word what another one says.
+    #[must_use]
+    pub fn repeats_itself(&self) -> bool {
+        let distinct: BTreeSet<&[u8]> = self.records.iter().map(|record| record.encoded.as_slice()).collect();
+        distinct.len() < self.records.len()
     }
 
     /// How often record keys repeat, and with what.

@@ -1,7 +1,7 @@
 //! Numbers, times and names as sentences and lines say them. Times are UTC unless a [`Zone`] tells them.
 
 use super::escape::Terminal;
-use super::model::Redaction;
+use super::model::{Redaction, Updates};
 use crate::finding::{BusinessKey, KeyPart, rfc3339};
 use jiff::tz::TimeZone;
 
@@ -257,6 +257,18 @@ fn part(part: &KeyPart) -> String {
     } else {
         "(absent)".to_owned()
     }
+}
+
+/// Repeats that are not accused.
+#[must_use]
+pub fn updates(updates: &Updates) -> String {
+    let (records, keys) = (updates.records, updates.keys);
+    let verb = if records == 1 { "repeats" } else { "repeat" };
+    let what = match keys {
+        0 => "what was written before".to_owned(),
+        _ => format!("{} with new content", counted(keys, "key")),
+    };
+    format!("{} {verb} {what}", counted(records, "record"))
 }
 
 #[cfg(test)]

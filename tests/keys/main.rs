@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 
 mod adviser;
+mod automatic;
 mod options;
 
 use dedup_audit::testkit::{SegmentBuilder, batch};

@@ -7,7 +7,7 @@ use crate::finding::phrase::range;
 use crate::report::escape::width;
 use crate::report::layout::Page;
 use crate::report::model::{Chosen, Identity, Report, SessionReport, TopicReport, VisibleRecords};
-use crate::report::wording::{Zone, counted, listed, number};
+use crate::report::wording::{self, Zone, counted, listed, number};
 use comfy_table::{ContentArrangement, Table, presets};
 use std::collections::BTreeSet;
 
@@ -285,14 +285,8 @@ pub(super) fn updates(page: &mut Page, report: &Report) {
         .into_iter()
         .filter(|topic| topic.updates.records > 0)
         .map(|topic| {
-            let (records, keys) = (topic.updates.records, topic.updates.keys);
-            let verb = if records == 1 { "repeats" } else { "repeat" };
-            let said = format!(
-                "{} {verb} {} with new content: counted, not accused",
-                counted(records, "record"),
-                counted(keys, "key"),
-            );
-            (topic, said)
+            let said = wording::updates(&topic.updates);
+            (topic, format!("{said}: counted, not accused"))
         })
         .collect();
     by_topic(page, report, "Updates", &entries);

@@ -10,8 +10,8 @@ mod phrases;
 
 use self::phrases::Strictness;
 use super::explain;
-use super::model::{Coverage, Report, TopicReport, Verdict};
-use super::wording::{counted, listed, number, opening, topics};
+use super::model::{Coverage, Report, TopicReport, Updates, Verdict};
+use super::wording::{self, counted, listed, number, opening, topics};
 use crate::finding::{Code, Confidence, Finding, Severity};
 
 /// Most sentences that people read before they scroll on.
@@ -224,16 +224,20 @@ fn about_nothing(report: &Report) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let (keys, updates) = ordinary(report).fold((0_u64, 0_u64), |(keys, records), topic| {
-        (keys.saturating_add(topic.updates.keys), records.saturating_add(topic.updates.records))
-    });
-    if updates > 0 {
-        let verb = if updates == 1 { "repeats" } else { "repeat" };
-        sentences.push(format!(
-            "{} {verb} {} with new content: updates, no duplicates.",
-            counted(updates, "record"),
-            counted(keys, "key"),
-        ));
+    let (with_new, without): (Vec<_>, Vec<_>) =
+        ordinary(report).map(|topic| &topic.updates).partition(|updates| updates.keys > 0);
+    for (updates, meaning) in
+        [(with_new, "updates, no duplicates"), (without, "a state, or a deletion, is written more than once")]
+    {
+        let sum = Updates {
+            keys: updates.iter().fold(0_u64, |sum, updates: &&Updates| sum.saturating_add(updates.keys)),
+            records: updates
+                .iter()
+                .fold(0_u64, |sum, updates: &&Updates| sum.saturating_add(updates.records)),
+        };
+        if sum.records > 0 {
+            sentences.push(format!("{}: {meaning}.", wording::updates(&sum)));
+        }
     }
     if report.verdict.complete && !report.verdict.interrupted && !judged.is_empty() && records > 0 {
         sentences.push(

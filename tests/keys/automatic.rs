@@ -1,0 +1,91 @@
+//! What `scan` makes of topics without being told a key.
+
+use super::{json_of, run, write_bytes, write_topic};
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn scan(home: &Path) -> Value {
+    json_of(&["scan", home.to_str().unwrap(), "--format", "json"])
+}
+
+fn why(report: &Value) -> &str {
+    report["topics"][0]["identity"]["why"].as_str().unwrap()
+}
+
+/// Surplus copies of all findings about duplicates.
+fn surplus(report: &Value) -> u64 {
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings.filter_map(|one| one["counts"]["surplusRecords"].as_u64()).sum()
+}
+
+/// A time that runs with the order of writing.
+fn sent(n: u64) -> u64 {
+    1_764_425_000_000 + n * 137
+}
+
+/// 400 events, 40 of them again with another send time.
+fn again(event: impl Fn(u64, u64) -> Value) -> Vec<(Option<String>, Value)> {
+    (0..400).chain(200..240).enumerate().map(|(at, id)| (None, event(id, sent(at as u64)))).collect()
+}
+
+#[test]
+fn a_send_time_in_an_array_or_behind_an_escaped_name_does_not_count() {
+    let home = tempfile::tempdir().unwrap();
+    write_topic(home.path(), "rows-0", &again(|id, sent| json!([format!("ev-{id}"), id % 5, sent])));
+    let report = scan(home.path());
+    assert_eq!(report["topics"][0]["identity"]["volatile"][0], "json:/2", "{:#}", report["topics"][0]);
+    assert_eq!(surplus(&report), 40);
+
+    let home = tempfile::tempdir().unwrap();
+    let escaped = |id: u64, sent: u64| format!("{{\"id\":{id},\"gr\\u00f6\\u00dfe\":{sent}}}").into_bytes();
+    let records: Vec<_> =
+        (0..400).chain(200..240).enumerate().map(|(at, id)| (None, escaped(id, sent(at as u64)))).collect();
+    write_bytes(home.path(), "sizes-0", &records);
+    assert_eq!(surplus(&scan(home.path())), 40);
+}
+
+#[test]
+fn a_heartbeat_is_an_entity_that_says_the_same_again() {
+    let home = tempfile::tempdir().unwrap();
+    let beats: Vec<_> =
+        (0..500).map(|n| (Some(format!("device-{}", n % 25)), json!({"status": "ok"}))).collect();
+    write_topic(home.path(), "beats-0", &beats);
+    let report = scan(home.path());
+    assert_eq!(surplus(&report), 0);
+    assert_eq!(
+        why(&report),
+        "of 500 sampled records 475 repeat an earlier record key, most of all: it names an entity, so the content \
+         identifies an event"
+    );
+    let said = report["verdict"]["sentences"].to_string();
+    assert!(said.contains("475 records repeat what was written before: a state, or a deletion"), "{said}");
+    let text = run(&["scan", home.path().to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("475 records repeat what was written before: counted, not accused"), "{text}");
+}
+
+#[test]
+fn values_that_cannot_be_looked_into_are_said_to_be_so() {
+    let home = tempfile::tempdir().unwrap();
+    let lines: Vec<_> = (0..100).map(|n| (None, format!("{};{n:08};paid", sent(n)).into_bytes())).collect();
+    write_bytes(home.path(), "lines-0", &lines);
+    let report = scan(home.path());
+    assert!(
+        why(&report).ends_with("no field in them was looked at (--key regex:PATTERN names one)"),
+        "{report:#}"
+    );
+
+    let home = tempfile::tempdir().unwrap();
+    let framed: Vec<_> =
+        (0..100).map(|n| (None, [&[0, 0, 0, 0, 42, 2], &sent(n).to_be_bytes()[..]].concat())).collect();
+    write_bytes(home.path(), "framed-0", &framed);
+    let report = scan(home.path());
+    assert!(why(&report).contains("framed as by a schema registry"), "{report:#}");
+
+    // What repeats word for word needs no field.
+    let home = tempfile::tempdir().unwrap();
+    let words: Vec<_> =
+        (0..100).chain(0..10).map(|n| (None, format!("order {n} paid").into_bytes())).collect();
+    write_bytes(home.path(), "words-0", &words);
+    assert!(why(&scan(home.path())).ends_with("so the content identifies an event"));
+}
