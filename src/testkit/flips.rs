@@ -4,7 +4,8 @@
 //! A scan looks at most two batches ahead while nothing is wrong. So a changed segment is read from
 //! a few batches before the change, with what the scan of the unchanged one knew there, and only
 //! until a scan stands where that one stood and knows the same: from there on both say the same. A
-//! segment that was damaged before is read from its beginning.
+//! segment that was damaged before is read from its beginning, and its batches that were hit then, in
+//! their length for example, may be lost by a second hit beside them.
 
 use crate::format::segment::Standing;
 use crate::format::{Decompressor, SegmentItem, SegmentScanner, TailExpectation};
@@ -21,8 +22,19 @@ pub struct Item {
     pub start: u64,
     /// Its length.
     pub length: u64,
-    /// Whether it is a batch that can be read.
-    pub is_batch: bool,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a scan calls some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A batch.
+    Batch,
+    /// A batch that can be read although it is damaged.
+    Suspect,
+    /// No batch.
+    Damage,
 }
 
 impl Item {
@@ -78,7 +90,7 @@ impl<'b> Original<'b> {
         let (mut items, mut standings) = (Vec::new(), vec![scanner.standing()]);
         let mut is_whole = true;
         while let Some(item) = next(&mut scanner, &(0..0)) {
-            is_whole &= item.is_batch;
+            is_whole &= item.kind == Kind::Batch;
             items.push(item);
             standings.push(scanner.standing());
         }
@@ -96,7 +108,11 @@ impl<'b> Original<'b> {
     pub fn lost(&self, changed: &[u8], hit: &Range<u64>, reach: Reach) -> Vec<Item> {
         let found = self.stretch(changed, hit, reach);
         let before = self.items.get(found.first..found.last).unwrap_or_default();
-        let missed = |item: &&Item| item.is_batch && !item.overlaps(hit) && !found.items.contains(item);
+        let is_there = |item: &Item| {
+            let same = |found: &Item| (found.start, found.length) == (item.start, item.length);
+            found.items.iter().any(|found| same(found) && found.kind != Kind::Damage)
+        };
+        let missed = |item: &&Item| item.kind == Kind::Batch && !item.overlaps(hit) && !is_there(item);
         before.iter().filter(missed).copied().collect()
     }
 
@@ -152,14 +168,14 @@ impl<'b> Original<'b> {
 fn next(scanner: &mut SegmentScanner<&[u8]>, hit: &Range<u64>) -> Option<Item> {
     let end = scanner.position().0;
     let item = scanner.next_item().expect("memory can be read")?;
-    let (start, length, batch) = match &item {
-        SegmentItem::Batch(batch) => (batch.position, batch.bytes.len() as u64, Some(batch)),
+    let (start, length, kind, batch) = match &item {
+        SegmentItem::Batch(batch) => (batch.position, batch.bytes.len() as u64, Kind::Batch, Some(batch)),
         SegmentItem::Suspect(suspect) => {
-            (suspect.damage.position, suspect.damage.length, Some(&suspect.batch))
+            (suspect.damage.position, suspect.damage.length, Kind::Suspect, Some(&suspect.batch))
         }
-        SegmentItem::Damage(damage) => (damage.position, damage.length, None),
+        SegmentItem::Damage(damage) => (damage.position, damage.length, Kind::Damage, None),
     };
-    let found = Item { start: start.0, length, is_batch: batch.is_some() };
+    let found = Item { start: start.0, length, kind };
     assert!(found.start == end && length > 0, "a hole or no progress at {end}");
     if let Some(batch) = batch.filter(|_| found.overlaps(hit)) {
         // What it says is another matter: here it only has to end.
