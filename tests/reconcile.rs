@@ -6,6 +6,7 @@ use dedup_audit::audit::{self, AuditOptions, Memory, Reconciler};
 use dedup_audit::expected::{Field, Fields, FileFormat, Header};
 use dedup_audit::keys::KeySpec;
 use dedup_audit::plan::KeyChoice;
+use dedup_audit::report::reconcile::Reconciled;
 use dedup_audit::testkit::{SegmentBuilder, batch};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -269,45 +270,77 @@ proptest! {
     }
 }
 
-/// 30,000 rows on either side take 2 MB; a bound of 256 KiB leaves them a fraction of it.
+/// What a bound on memory makes of a list of lines.
+fn within(limit: u64, topic: &Topic, list: &Path) -> (Reconciled, Vec<u8>) {
+    let record_key = KeySpec::record_key();
+    let options = AuditOptions {
+        key: KeyChoice::User(record_key.clone()),
+        memory: Memory { limit, temp_dir: topic.0.path().to_owned(), ..Memory::default() },
+        threads: 2,
+        ..AuditOptions::over(vec![topic.data()])
+    };
+    let fields = Fields {
+        format: FileFormat::Lines,
+        header: Header::Names,
+        key: vec![Field::Line],
+        time: None,
+        offset: None,
+        partition: None,
+    };
+    let mut missing = Vec::new();
+    let reconciler = Reconciler::new(list.to_owned(), fields, record_key, 1000, &mut missing);
+    let (_, answer) = audit::reconcile(&options, reconciler).unwrap();
+    (answer, missing)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
+    /// Some 20,000 rows on either side take 1.3 MB; a bound of 256 KiB leaves them a fraction of it.
+    #[test]
+    fn the_answer_is_that_of_sets_when_it_spills(seed in any::<u64>(), keys in 10_000_u64..40_000) {
+        let mut state = seed;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % keys
+        };
+        let stored: Vec<u64> = (0..20_000).map(|_| draw()).collect();
+        let sent: Vec<u64> = (0..20_000).map(|_| draw()).collect();
+        let mut counts = BTreeMap::new();
+        for key in &stored {
+            *counts.entry(*key).or_insert(0_u64) += 1;
+        }
+        let log = stored.chunks(500).fold(SegmentBuilder::new(), |log, keys| {
+            log.batch(keys.iter().fold(batch(), |batch, key| batch.record(format!("key-{key}"), "")))
+        });
+        let topic = Topic::new(vec![log]);
+        let list = sent.iter().fold(String::new(), |mut list, key| {
+            writeln!(list, "key-{key}").unwrap();
+            list
+        });
+        let list = topic.list("keys.txt", list);
+        let (answer, written) = within(256 << 10, &topic, &list);
+        let distinct: BTreeSet<u64> = sent.iter().copied().collect();
+        let stored_as = |condition: &dyn Fn(u64) -> bool| {
+            distinct.iter().filter(|key| condition(counts.get(key).copied().unwrap_or(0))).count() as u64
+        };
+        prop_assert_eq!(answer.stored_once, stored_as(&|count| count == 1));
+        prop_assert_eq!(answer.stored_more.count, stored_as(&|count| count > 1));
+        prop_assert_eq!(answer.missing.count, stored_as(&|count| count == 0));
+        let unexpected = counts.keys().filter(|key| !distinct.contains(key)).count() as u64;
+        prop_assert_eq!(answer.unexpected.count, unexpected);
+        prop_assert_eq!(answer.expected.repeated_entries, sent.len() as u64 - distinct.len() as u64);
+        let lines = written.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count() as u64;
+        prop_assert_eq!(lines, answer.missing.count + 1);
+        prop_assert_eq!((answer, written), within(1 << 30, &topic, &list));
+    }
+}
+
 #[test]
-fn the_answer_is_the_same_when_it_spills() {
-    let all = 30_000;
-    let key = |at: u32| format!("key-{at}");
-    let log = (0..all / 300).fold(SegmentBuilder::new(), |log, at| {
-        let records = (at * 300..(at + 1) * 300).filter(|at| at % 1000 != 7);
-        log.batch(records.fold(batch(), |batch, at| batch.record(key(at), "")))
-    });
-    let topic = Topic::new(vec![log]);
-    let list: String = (0..all).filter(|at| at % 1000 != 9).fold(String::new(), |mut list, at| {
-        writeln!(list, "{}", key(at)).unwrap();
-        list
-    });
-    let list = topic.list("keys.txt", list);
-    let answers = [256 << 10, 1 << 30].map(|limit| {
-        let memory = Memory { limit, temp_dir: topic.0.path().to_owned() };
-        let record_key = KeySpec::record_key();
-        let options = AuditOptions {
-            key: KeyChoice::User(record_key.clone()),
-            memory,
-            threads: 2,
-            ..AuditOptions::over(vec![topic.data()])
-        };
-        let fields = Fields {
-            format: FileFormat::Lines,
-            header: Header::Names,
-            key: vec![Field::Line],
-            time: None,
-            offset: None,
-            partition: None,
-        };
-        let mut missing = Vec::new();
-        let reconciler = Reconciler::new(list.clone(), fields, record_key, 1000, &mut missing);
-        let (_, answer) = audit::reconcile(&options, reconciler).unwrap();
-        (answer, missing)
-    });
-    let [(answer, missing), other] = answers;
-    assert_eq!((answer.missing.count, answer.unexpected.count, answer.stored_once), (30, 30, 29_940));
-    assert_eq!(missing.split(|byte| *byte == b'\n').count(), 32);
-    assert_eq!((answer, missing), other);
+fn a_quotation_mark_that_is_not_closed_does_not_take_the_list_into_memory() {
+    let topic = Topic::new(vec![one_by_one(&["a"])]);
+    let list = topic.list("keys.csv", format!("id\na\n\"{}", "x\n".repeat(9 << 20)));
+    let output = reconcile(&[topic.data()], &list, &["--expect-key", "id"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("keys.csv line 3: it is longer than 16777216 bytes"), "{said}");
 }

@@ -189,10 +189,10 @@ pub fn reconcile(
     options: &AuditOptions,
     mut reconciler: Reconciler<'_>,
 ) -> Result<(Report, Reconciled), AuditError> {
-    // The list is read and its missing keys are written on one thread; the rows are sorted by all.
-    let threads = options.threads.clamp(1, options.memory.most_threads());
-    let asked = Asked { reconciler: Some(&mut reconciler), ..Asked::default() };
-    let audit = run_in_pool(options, threads, asked)?;
+    let audit = in_pool(options, |threads| {
+        let asked = Asked { reconciler: Some(&mut reconciler), ..Asked::default() };
+        run_in_pool(options, threads, asked)
+    })?;
     Ok((audit.report, reconciler.finish().unwrap_or_default()))
 }
 

@@ -142,7 +142,7 @@ pub(super) fn run(arguments: &ReconcileArguments, out: &mut dyn Write) -> Result
         }
     }
     let listed = super::cap(arguments.max_keys);
-    let reconcile = |missing: &mut dyn Write| {
+    let reconcile = |missing: &mut (dyn Write + Send)| {
         let file = arguments.expect.clone();
         let reconciler = Reconciler::new(file, fields.clone(), spec.clone(), listed, missing);
         arguments.evidence.watched(&options, || audit::reconcile(&options, reconciler))

@@ -52,7 +52,7 @@ pub struct Entries<'f> {
 }
 
 enum Lines {
-    Csv { reader: Box<csv::Reader<File>>, columns: Columns, record: csv::ByteRecord },
+    Csv { reader: Box<csv::Reader<Limited>>, columns: Columns, record: csv::ByteRecord },
     Text { reader: BufReader<File>, line: u64, buffer: Vec<u8> },
 }
 
@@ -83,7 +83,7 @@ impl<'f> Entries<'f> {
                     // A return in front of the line feed is taken away below: with it as a terminator of
                     // its own, lines would be counted one too low.
                     .terminator(csv::Terminator::Any(b'\n'))
-                    .from_reader(file);
+                    .from_reader(Limited { file, left: LONGEST });
                 let columns = columns(&mut reader, fields).map_err(failed)?;
                 Lines::Csv { reader: Box::new(reader), columns, record: csv::ByteRecord::new() }
             }
@@ -126,7 +126,26 @@ impl<'f> Entries<'f> {
     }
 }
 
-fn columns(reader: &mut csv::Reader<File>, fields: &Fields) -> Result<Columns, String> {
+/// A file of which so much may be read as one line may have: a quotation mark that is not closed does not
+/// take all of it into memory.
+struct Limited {
+    file: File,
+    left: u64,
+}
+
+impl Read for Limited {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(io::Error::other(format!("it is longer than {LONGEST} bytes")));
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let read = self.file.read(buffer.get_mut(..most).unwrap_or_default())?;
+        self.left = self.left.saturating_sub(u64::try_from(read).unwrap_or(u64::MAX));
+        Ok(read)
+    }
+}
+
+fn columns(reader: &mut csv::Reader<Limited>, fields: &Fields) -> Result<Columns, String> {
     let names = match fields.header {
         Header::Names => reader.byte_headers().map_err(|error| error.to_string())?.clone(),
         Header::Entry => csv::ByteRecord::new(),
@@ -166,11 +185,12 @@ fn cell(record: &csv::ByteRecord, at: usize) -> Option<&[u8]> {
 }
 
 fn next_record(
-    reader: &mut csv::Reader<File>,
+    reader: &mut csv::Reader<Limited>,
     columns: &Columns,
     record: &mut csv::ByteRecord,
 ) -> Result<Option<Entry>, String> {
     loop {
+        reader.get_mut().left = LONGEST;
         if !reader.read_byte_record(record).map_err(|error| error.to_string())? {
             return Ok(None);
         }

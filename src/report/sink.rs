@@ -79,7 +79,7 @@ impl Sink {
         &self,
         path: &Path,
         existing: Existing,
-        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<(), AuditError> {
         self.write_whole(path, existing, content).map_err(|source| output_error(path, source))
     }
@@ -88,7 +88,7 @@ impl Sink {
         &self,
         path: &Path,
         existing: Existing,
-        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> io::Result<()> {
         if is_device(path) {
             let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
@@ -193,7 +193,7 @@ fn is_partition(directory: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn hello(out: &mut dyn Write) -> io::Result<()> {
+    fn hello(out: &mut (dyn Write + Send)) -> io::Result<()> {
         out.write_all(b"hello")
     }
 
@@ -320,7 +320,7 @@ mod tests {
                 Ok(())
             }
         }
-        assert!(print(&mut Gone, hello).is_ok());
+        assert!(print(&mut Gone, |out| out.write_all(b"hello")).is_ok());
         assert!(print(&mut Gone, |_| Err(io::Error::other("disk"))).is_err());
     }
 }

@@ -10,8 +10,11 @@
 //! take no more memory than an audit. Digests are 128 bits, keyed, drawn anew for each run. The list
 //! is read a second time to tell its keys in words, and each line is held against its digest.
 
+mod acknowledged;
 mod join;
+mod known;
 pub(super) mod lookup;
+mod stretches;
 mod tell;
 
 use super::Watch;
@@ -27,7 +30,7 @@ use join::Join;
 use std::io::Write;
 use std::path::PathBuf;
 
-pub(super) use tell::Known;
+pub(super) use known::Known;
 
 /// A row with this in the place of its partition is one of the list.
 pub(super) const OF_THE_LIST: u32 = u32::MAX;
@@ -43,7 +46,7 @@ pub struct Reconciler<'w> {
     /// Entries of each list in the answer.
     pub listed: usize,
     /// Takes a line for each missing key, in the order of the list.
-    pub missing: &'w mut dyn Write,
+    pub missing: &'w mut (dyn Write + Send),
     join: Option<Join>,
     /// The entry at which somebody stopped the reading of the list.
     stopped_at: Option<u64>,
@@ -57,7 +60,7 @@ impl<'w> Reconciler<'w> {
         fields: Fields,
         key: KeySpec,
         listed: usize,
-        missing: &'w mut dyn Write,
+        missing: &'w mut (dyn Write + Send),
     ) -> Self {
         Self { file, fields, key, listed, missing, join: None, stopped_at: None, answer: None }
     }

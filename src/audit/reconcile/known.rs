@@ -1,0 +1,106 @@
+//! What the audit of the same files knows, and what it leaves open.
+
+use super::super::copies::SecondLook;
+use super::super::groups::Wanted;
+use super::super::pass::PartitionOutcome;
+use super::join::Found;
+use crate::candidates::DigestKey;
+use crate::candidates::spill::Sorter;
+use crate::facts::PartitionContext;
+use crate::finding::Finding;
+use crate::input::Inventory;
+use crate::relations::Relations;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the audit of the same files knows.
+pub(in crate::audit) struct Known<'a> {
+    pub(in crate::audit) look: &'a SecondLook<'a>,
+    pub(in crate::audit) relations: &'a Relations,
+    pub(in crate::audit) inventory: &'a Inventory,
+    pub(in crate::audit) outcomes: &'a [PartitionOutcome],
+    pub(in crate::audit) contexts: &'a [&'a PartitionContext],
+    /// The directories that lead.
+    pub(in crate::audit) led: &'a [usize],
+    pub(in crate::audit) partition_count: &'a dyn Fn(&str) -> Option<u32>,
+    /// Whether everything that was given could be read.
+    pub(in crate::audit) complete: bool,
+    pub(in crate::audit) findings: &'a [Finding],
+    pub(in crate::audit) topic_ids: &'a BTreeMap<String, String>,
+    pub(in crate::audit) digest_key: DigestKey,
+    pub(in crate::audit) results: &'a dyn Fn() -> Sorter<Found>,
+    pub(in crate::audit) wanted: &'a dyn Fn() -> Sorter<Wanted>,
+}
+
+impl Known<'_> {
+    /// The led directories of topics that are no internal ones.
+    pub(super) fn judged(&self) -> impl Iterator<Item = usize> {
+        let internal = |at: usize| self.inventory.partitions.get(at).is_none_or(|dir| dir.internal);
+        self.led.iter().copied().filter(move |&at| !internal(at))
+    }
+
+    /// The directories with this partition.
+    pub(super) fn of_partition(&self, partition: i32) -> impl Iterator<Item = usize> {
+        self.judged().filter(move |&at| {
+            self.inventory.partitions.get(at).is_some_and(|dir| dir.partition == partition)
+        })
+    }
+
+    /// The oldest time of the logs, where any of them has lost its head.
+    pub(super) fn oldest(&self) -> Option<i64> {
+        let cut = |at: usize| self.contexts.get(at).is_some_and(|context| context.log_start_offset.0 > 0);
+        let times =
+            self.judged().filter(|&at| cut(at)).filter_map(|at| self.outcomes.get(at)?.facts.first_timestamp);
+        times.min()
+    }
+}
+
+/// Why a missing key may yet have been stored.
+pub(super) fn doubts(known: &Known<'_>) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if !known.complete {
+        doubts.push("not everything that was given could be read; the coverage says what".to_owned());
+    }
+    let mut topics: BTreeMap<&str, BTreeSet<i32>> = BTreeMap::new();
+    for at in known.judged() {
+        let (Some(dir), Some(context), Some(outcome)) =
+            (known.inventory.partitions.get(at), known.contexts.get(at), known.outcomes.get(at))
+        else {
+            continue;
+        };
+        topics.entry(&dir.topic).or_default().insert(dir.partition);
+        if context.log_start_offset.0 > 0 {
+            doubts.push(format!(
+                "{} begins at offset {}: what stood before is deleted",
+                dir.display, context.log_start_offset
+            ));
+        }
+        if outcome.facts.cleaned_below.is_some() {
+            doubts.push(format!("{} was compacted: records that were superseded are gone", dir.display));
+        }
+        let without = outcome.counts.without_key;
+        if without > 0 {
+            doubts.push(format!("{}: {without} records have no such key", dir.display));
+        }
+    }
+    for (topic, given) in topics {
+        let highest = given.last().copied().unwrap_or(-1);
+        let count = (known.partition_count)(topic).and_then(|count| i32::try_from(count).ok());
+        let all = count.unwrap_or(highest + 1);
+        let absent: Vec<i32> = (0..all).filter(|partition| !given.contains(partition)).collect();
+        if let Some(first) = absent.first() {
+            let more = match absent.len() {
+                1 => String::new(),
+                more => format!(" and {} more", more - 1),
+            };
+            doubts.push(format!("{topic}-{first}{more} of {all} partitions were not given"));
+        }
+        if count.is_none() {
+            doubts.push(format!(
+                "nothing tells how many partitions topic {topic} has: {} were given (--partition-count \
+                 {topic}=N tells)",
+                given.len()
+            ));
+        }
+    }
+    doubts
+}
