@@ -53,3 +53,16 @@ fn the_corpus_of_side_files_keeps_the_promises() {
 fn the_corpus_of_internal_records_keeps_the_promises() {
     for_each_input("internal_record", |bytes| with_every_flaw(bytes, promises::an_internal_record_is_read));
 }
+
+#[test]
+fn archives_are_listed() {
+    for_each_input("archive", |bytes| {
+        promises::an_archive_is_listed(bytes);
+        for at in 0..bytes.len().min(2048) {
+            promises::an_archive_is_listed(&bytes[..at]);
+            let mut flawed = bytes.to_vec();
+            flawed[at] ^= 0x81;
+            promises::an_archive_is_listed(&flawed);
+        }
+    });
+}

@@ -22,7 +22,7 @@ fn options(paths: &[PathBuf], key: &str, memory: Memory) -> AuditOptions {
 
 /// The report and all surplus copies, as text.
 fn audited(paths: &[PathBuf], key: &str, limit: u64) -> (String, String) {
-    let memory = Memory { limit, temp_dir: std::env::temp_dir() };
+    let memory = Memory { limit, temp_dir: std::env::temp_dir(), ..Memory::default() };
     let audit = audit::run(&options(paths, key, memory)).unwrap();
     (serde_json::to_string_pretty(&audit.report).unwrap(), format!("{:#?}", audit.relations.groups))
 }
@@ -99,7 +99,7 @@ proptest! {
 fn a_temporary_directory_that_is_not_there_ends_the_run_with_its_name() {
     let home = tempfile::tempdir().unwrap();
     write_topic(home.path(), "orders-0", &(0..250).map(|n| (n, 0)).collect::<Vec<_>>());
-    let memory = Memory { limit: 0, temp_dir: home.path().join("gone") };
+    let memory = Memory { limit: 0, temp_dir: home.path().join("gone"), ..Memory::default() };
     let mut options = options(&[home.path().to_path_buf()], "auto", memory);
     let error = audit::run(&options).unwrap_err().to_string();
     assert!(error.contains("gone"), "{error}");

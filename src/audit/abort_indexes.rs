@@ -10,6 +10,9 @@ use crate::input::{PartitionDir, SegmentFile, Selection};
 use crate::units::Offset;
 use std::collections::BTreeMap;
 
+/// Millions of aborts; a hostile file is not read to its end.
+const LARGEST: u64 = 256 << 20;
+
 /// The indexes by base offset of their segment; left out are those that cannot be read, and those of
 /// a segment under a wrong name, which may or may not have been renamed with it.
 pub(super) fn read(dir: &PartitionDir) -> Vec<AbortIndex> {
@@ -19,7 +22,7 @@ pub(super) fn read(dir: &PartitionDir) -> Vec<AbortIndex> {
     for file in dir.indexes.iter().filter(|file| !misnamed.contains(&file.number)) {
         let name = file.file_name.trim_end_matches(".swap");
         if name.ends_with(".txnindex") {
-            if let Some(entries) = std::fs::read(&file.path).ok().and_then(|bytes| entries(&bytes)) {
+            if let Some(entries) = file.place.read(LARGEST).ok().and_then(|bytes| entries(&bytes)) {
                 let index = AbortIndex { file: file.file_name.clone(), base: file.number, entries };
                 indexes.insert(file.number, index);
             } else {
@@ -42,8 +45,9 @@ pub(super) fn read(dir: &PartitionDir) -> Vec<AbortIndex> {
 pub(super) fn without_segment(dir: &PartitionDir) -> Vec<Offset> {
     let alone = |file: &&crate::input::SideFile| {
         let beside = ["log", "log.swap", "log.cleaned", "log.deleted"];
-        file.file_name.strip_suffix(".index").is_some()
-            && !beside.iter().any(|extension| file.path.with_extension(extension).exists())
+        let is_there = |name: String| file.place.sibling(&name).is_some_and(|place| place.length().is_ok());
+        let stem = file.file_name.strip_suffix(".index");
+        stem.is_some_and(|stem| !beside.iter().any(|extension| is_there(format!("{stem}.{extension}"))))
     };
     let whole = matches!(dir.selection, Selection::Whole);
     let misnamed = numbers_of_misnamed(dir);

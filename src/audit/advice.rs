@@ -138,7 +138,7 @@ impl Look {
     ) {
         let start = subject.context.log_start_offset;
         for segment in &subject.segments {
-            let file = segment.path.display().to_string();
+            let file = segment.place.path().display().to_string();
             let source = match segment.open(options.mode) {
                 Ok(source) => source,
                 Err(error) => {

@@ -6,9 +6,8 @@
 
 use super::watch::Watch;
 use crate::format::ByteSource;
-use crate::input::{self, FileIdentity, ReadMode, SegmentSource};
+use crate::input::{self, FileIdentity, FilePlace, ReadMode, SegmentSource};
 use std::io;
-use std::path::PathBuf;
 
 /// Bytes in a piece, unless one batch is larger: enough work for a worker to be worth handing
 /// over, little enough that the pieces under way do not count.
@@ -26,7 +25,7 @@ pub(super) struct Task {
     /// Index of the segment in its partition; `None` for a partition without segments.
     pub(super) segment: Option<usize>,
     /// The file.
-    pub(super) path: PathBuf,
+    pub(super) place: FilePlace,
     /// Bytes that it had when it was found.
     pub(super) len: u64,
     /// Which file it was then.
@@ -126,7 +125,7 @@ impl ChunkReader {
         if self.watch.is_stopped() {
             return Some(Err(Box::new(self.chunk(&task, 0, Vec::new(), true, Some(Stop::Interrupted)))));
         }
-        match input::open_same(&task.path, self.mode, task.len, task.identity) {
+        match input::open_same(&task.place, self.mode, task.len, task.identity) {
             Ok(source) => Some(Ok(Open { task, source, position: 0 })),
             Err(error) => {
                 let stopped = Some(Stop::Unreadable(error));

@@ -68,7 +68,7 @@ pub(super) fn read_whole<'a>(
         return None;
     }
     let segments = subject.segments.iter().map(|segment| LogSegment {
-        path: segment.path.clone(),
+        place: segment.place.clone(),
         base: segment.base,
         next_base: segment.next_base,
         len: segment.len,

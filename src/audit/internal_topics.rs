@@ -12,12 +12,11 @@ use crate::format::internal::consumer_offsets::read_change;
 use crate::format::internal::transaction_state::TransactionalIds;
 use crate::format::segment::TailExpectation;
 use crate::format::{Batch, Decompressor, Record, SegmentItem, SegmentScanner};
-use crate::input::{self, Inventory, PartitionDir, ReadMode};
+use crate::input::{self, FilePlace, Inventory, PartitionDir, ReadMode};
 use crate::report::model::Note;
 use crate::report::wording::counted;
 use crate::units::{ProducerId, Timestamp};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// What was learned.
 #[derive(Debug, Default)]
@@ -76,7 +75,7 @@ impl InternalTopics {
         };
         // The newest snapshot stands for the part of the log that is gone.
         if let Some(snapshot) = dir.metadata_snapshots.last() {
-            each_batch_of_file(&snapshot.path, snapshot.len, mode, &mut fold);
+            each_batch_of_file(&snapshot.place, snapshot.len, mode, &mut fold);
         }
         each_batch(dir, mode, fold);
     }
@@ -209,12 +208,12 @@ fn unread(error: &InternalError) -> String {
 
 fn each_batch(dir: &PartitionDir, mode: ReadMode, mut each: impl FnMut(&Batch<'_>)) {
     for segment in &dir.segments {
-        each_batch_of_file(&segment.path, segment.len, mode, &mut each);
+        each_batch_of_file(&segment.place, segment.len, mode, &mut each);
     }
 }
 
-fn each_batch_of_file(path: &Path, len: u64, mode: ReadMode, each: &mut dyn FnMut(&Batch<'_>)) {
-    let Ok(source) = input::open_segment(path, mode, len) else { return };
+fn each_batch_of_file(place: &FilePlace, len: u64, mode: ReadMode, each: &mut dyn FnMut(&Batch<'_>)) {
+    let Ok(source) = input::open_segment(place, mode, len) else { return };
     let mut scanner = SegmentScanner::unnamed(source, TailExpectation::MayBeTorn);
     while let Ok(Some(item)) = scanner.next_item() {
         if let SegmentItem::Batch(batch) = item {

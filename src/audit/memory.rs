@@ -20,6 +20,8 @@ const OF_A_THREAD: u64 = 32 << 20;
 pub struct Memory {
     /// Bytes of anonymous memory of the process.
     pub limit: u64,
+    /// Bytes beside these for archives that are unpacked while they are read.
+    pub archives: u64,
     /// Takes temporary files.
     pub temp_dir: PathBuf,
 }
@@ -28,13 +30,20 @@ impl Default for Memory {
     /// A quarter of the machine's memory, or of what a container was given, at most 2 GiB.
     fn default() -> Self {
         let limit = machine().map_or(UNTOLD, |memory| memory / 4).clamp(Self::LEAST, MOST);
-        Self { limit, temp_dir: TempSpace::default_directory() }
+        Self { limit, archives: 0, temp_dir: TempSpace::default_directory() }
     }
 }
 
 impl Memory {
     /// Less than this is not enough for one thread and the smallest log.
     pub const LEAST: u64 = 32 << 20;
+
+    /// The same with a part of it for archives.
+    #[must_use]
+    pub fn with_archives(self) -> Self {
+        let archives = self.limit / 4;
+        Self { limit: self.limit - archives, archives, ..self }
+    }
 
     /// As many threads as half of the memory can feed.
     pub(super) fn most_threads(&self) -> usize {
@@ -100,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_held_together_fits_into_the_limit() {
-        let memory = Memory { limit: 256 << 20, temp_dir: PathBuf::new() };
+        let memory = Memory { limit: 256 << 20, archives: 0, temp_dir: PathBuf::new() };
         let Shares { rows, wanted, candidates } =
             memory.shares(Limits { batch_bytes: 64 << 20, ..Limits::default() });
         assert!(rows.sorted + wanted <= 128 << 20);

@@ -5,7 +5,7 @@ use super::trace::Values;
 use super::watch::Watch;
 use crate::facts::Keep;
 use crate::format::Limits;
-use crate::input::{Leftovers, PartitionChoice, ReadMode};
+use crate::input::{DiscoverOptions, Leftovers, PartitionChoice, ReadMode};
 use crate::judgement::duplicates::{Examples, SurplusChoice};
 use crate::plan::{ContentRules, KeyChoice};
 use crate::report::model::Invocation;
@@ -70,6 +70,11 @@ pub enum SnapshotStates {
 pub const EXAMPLES: usize = 20;
 
 impl AuditOptions {
+    /// What is to be found.
+    pub(super) const fn discover(&self) -> DiscoverOptions {
+        DiscoverOptions { leftovers: self.leftovers, archive_memory: self.memory.archives }
+    }
+
     /// The audit of `paths` as the tool does it without any option: what identifies an event is
     /// decided for each topic, files are read by position, and a thread runs on each processor.
     #[must_use]

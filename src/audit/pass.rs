@@ -16,7 +16,7 @@ use crate::error::AuditError;
 use crate::facts::{Ledger, PartitionContext, PartitionFacts, Readable, ReadableRecords};
 use crate::format::segment::TailExpectation;
 use crate::format::{ByteSource, Damage, DamageKind, SegmentItem, SegmentScanner, TimestampType};
-use crate::input::{self, FileIdentity, ReadMode, SegmentSource};
+use crate::input::{self, FileIdentity, FilePlace, ReadMode, SegmentSource};
 use crate::plan::routing::{RoutedPartition, Trail};
 use crate::report::wording::counted;
 use crate::units::{FilePosition, Offset};
@@ -44,7 +44,7 @@ pub(super) struct Subject<'p> {
 /// One segment to be read.
 #[derive(Clone, Debug)]
 pub(super) struct SubjectSegment {
-    pub(super) path: PathBuf,
+    pub(super) place: FilePlace,
     pub(super) base: Offset,
     /// Where the next segment begins.
     pub(super) next_base: Option<Offset>,
@@ -57,7 +57,7 @@ pub(super) struct SubjectSegment {
 impl SubjectSegment {
     /// Opens the file that was found.
     pub(super) fn open(&self, mode: ReadMode) -> io::Result<SegmentSource> {
-        input::open_same(&self.path, mode, self.len, self.identity)
+        input::open_same(&self.place, mode, self.len, self.identity)
     }
 
     /// Walks over it from `position` on.
@@ -157,11 +157,12 @@ fn tasks(subjects: &[Subject<'_>]) -> Vec<Task> {
     let mut tasks = Vec::new();
     for (partition, subject) in subjects.iter().enumerate() {
         if subject.segments.is_empty() {
-            tasks.push(Task { partition, segment: None, path: PathBuf::new(), len: 0, identity: None });
+            let place = FilePlace::on_disk(PathBuf::new());
+            tasks.push(Task { partition, segment: None, place, len: 0, identity: None });
         }
         for (at, segment) in subject.segments.iter().enumerate() {
-            let (path, len, identity) = (segment.path.clone(), segment.len, segment.identity);
-            tasks.push(Task { partition, segment: Some(at), path, len, identity });
+            let (place, len, identity) = (segment.place.clone(), segment.len, segment.identity);
+            tasks.push(Task { partition, segment: Some(at), place, len, identity });
         }
     }
     tasks

@@ -13,7 +13,7 @@ use super::{abort_indexes, replicas, samples, snapshots};
 use crate::error::AuditError;
 use crate::facts::PartitionContext;
 use crate::format::segment::TailExpectation;
-use crate::input::{self, DiscoverOptions, Inventory, PartitionDir, Selection};
+use crate::input::{self, Inventory, PartitionDir, Selection};
 use crate::plan::routing::Routing;
 use crate::plan::{self, KeyChoice, Sample, TopicPlan};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -32,7 +32,7 @@ pub(super) struct Prepared {
 
 /// Finds the files and decides, on a sample, what identifies the events of each topic.
 pub(super) fn prepare(options: &AuditOptions) -> Result<Prepared, AuditError> {
-    let mut inventory = input::discover(&options.paths, &DiscoverOptions { leftovers: options.leftovers })?;
+    let mut inventory = input::discover(&options.paths, &options.discover())?;
     let side_files_alone =
         |dir: &PartitionDir| dir.segments.is_empty() && matches!(dir.selection, Selection::Files { .. });
     if !inventory.partitions.is_empty() && inventory.partitions.iter().all(side_files_alone) {
@@ -108,7 +108,7 @@ pub(super) fn subject<'p>(
         .segments
         .iter()
         .map(|segment| SubjectSegment {
-            path: segment.path.clone(),
+            place: segment.place.clone(),
             base: segment.base,
             next_base: None,
             len: segment.len,

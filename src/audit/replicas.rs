@@ -34,7 +34,7 @@ fn newest(
     mode: ReadMode,
 ) -> (Option<LeaderEpoch>, Option<Offset>) {
     for segment in dir.segments.iter().rev() {
-        let Ok(source) = input::open_segment(&segment.path, mode, segment.len) else { continue };
+        let Ok(source) = input::open_segment(&segment.place, mode, segment.len) else { continue };
         let Some(log_dir) = inventory.log_dir(dir) else { continue };
         let mut scanner = SegmentScanner::new(source, segment.base, dir.tail_expectation(segment, log_dir));
         let (mut epoch, mut end) = (None, None);

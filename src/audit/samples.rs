@@ -72,7 +72,7 @@ fn look(
     reader: &mut BatchReader<'_>,
     options: &AuditOptions,
 ) {
-    let Ok(source) = input::open_segment(&segment.path, options.mode, segment.len) else { return };
+    let Ok(source) = input::open_segment(&segment.place, options.mode, segment.len) else { return };
     let mut scanner = SegmentScanner::new(source, segment.base, TailExpectation::MayBeTorn);
     while scanner.position().0 < BYTES_A_PLACE && sample.records.len() < records && sample.bytes() < bytes {
         let Ok(Some(item)) = scanner.next_item() else { return };

@@ -5,6 +5,7 @@ use super::moment::{Edge, Moment};
 use super::status::{COULD_NOT_RUN, INCOMPLETE};
 use crate::dump::{Audience, Depth, DumpOptions, Form, InternalTopic, Reading, Selection, dump_file};
 use crate::error::AuditError;
+use crate::input::Archives;
 use crate::units::{ProducerId, Range};
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
@@ -15,6 +16,9 @@ use std::process::ExitCode;
 /// Bytes that are collected before they are written.
 const BUFFER: usize = 256 << 10;
 
+/// What unpacking a compressed archive may take.
+const ARCHIVE_MEMORY: u64 = 256 << 20;
+
 /// What to dump, and how.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
@@ -23,7 +27,8 @@ const BUFFER: usize = 256 << 10;
   dedup-audit dump orders-0/00000000000000000100.snapshot")]
 pub struct DumpArguments {
     /// Files: .log, .index, .timeindex, .txnindex, .snapshot, .checkpoint of KRaft; and of those that
-    /// are text the checkpoints, meta.properties and partition.metadata
+    /// are text the checkpoints, meta.properties and partition.metadata; in an archive as
+    /// copy.tar!/orders-0/00000000000000000000.log
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How to write it
@@ -125,11 +130,14 @@ pub(super) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     let options = arguments.options()?;
     let mut out = BufWriter::with_capacity(BUFFER, out);
     let mut readings = Vec::new();
+    let mut archives = Archives::new(ARCHIVE_MEMORY);
     for file in &arguments.files {
-        let done = dump_file(file, &options, &mut out, &mut io::stderr().lock()).and_then(|reading| {
-            out.flush()?;
-            Ok(reading)
-        });
+        let done = dump_file(file, &mut archives, &options, &mut out, &mut io::stderr().lock()).and_then(
+            |reading| {
+                out.flush()?;
+                Ok(reading)
+            },
+        );
         match done {
             Ok(reading) => readings.push(reading),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {

@@ -6,7 +6,7 @@ use super::progress::{Progress, TalkArguments};
 use super::redaction::RedactionArguments;
 use crate::audit::{self, Audit, AuditOptions, Memory};
 use crate::error::AuditError;
-use crate::input::{Leftovers, NamePattern, Pace, PartitionChoice, PartitionPattern, ReadMode};
+use crate::input::{self, Leftovers, NamePattern, Pace, PartitionChoice, PartitionPattern, ReadMode};
 use crate::keys::{KeySpec, Mask, Schemas};
 use crate::plan::{ContentRules, KeyChoice, PlanFile, Proof, Reach, RepeatsOf};
 use crate::report::model::Invocation;
@@ -23,7 +23,8 @@ use std::str::FromStr;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 #[derive(Debug, Args)]
 pub struct EvidenceArguments {
-    /// Partition directories, log directories, directories that hold them, or single files
+    /// Partition directories, log directories, directories that hold them, single files, or archives of
+    /// these: .tar, .tar.gz, .tar.zst; what lies in one is named as copy.tar!/orders-0
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// What identifies an event: auto, record-key, value, header:NAME, json:/pointer,
@@ -142,6 +143,12 @@ impl EvidenceArguments {
         let memory = Memory {
             limit: self.max_memory.unwrap_or(usual.memory.limit),
             temp_dir: self.temp_dir.clone().unwrap_or_else(|| usual.memory.temp_dir.clone()),
+            archives: 0,
+        };
+        let memory = if self.paths.iter().any(|path| input::is_archive(path)) {
+            memory.with_archives()
+        } else {
+            memory
         };
         let limits = self.limits.within(memory.largest_batch()).map_err(AuditError::Usage)?;
         let as_of = self.as_of()?;

@@ -3,9 +3,8 @@
 use crate::facts::WithheldRange;
 use crate::finding::Outcome;
 use crate::format::{BatchHeader, Limits, SegmentItem, SegmentScanner, TailExpectation};
-use crate::input::{self, FileIdentity, ReadMode, SegmentSource};
+use crate::input::{self, FileIdentity, FilePlace, ReadMode, SegmentSource};
 use crate::units::{FilePosition, Offset};
-use std::path::PathBuf;
 
 /// A log to be compared.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +25,7 @@ pub struct Log<'f> {
 #[derive(Clone, Debug)]
 pub struct LogSegment {
     /// Where it is.
-    pub path: PathBuf,
+    pub place: FilePlace,
     /// The lower bound of its offsets.
     pub base: Offset,
     /// Where the next segment begins.
@@ -142,7 +141,7 @@ impl<'l> Walk<'l> {
     fn open(&mut self) -> bool {
         while let Some(segment) = self.log.segments.get(self.next_segment) {
             self.next_segment += 1;
-            match input::open_same(&segment.path, self.mode, segment.len, segment.identity) {
+            match input::open_same(&segment.place, self.mode, segment.len, segment.identity) {
                 Ok(source) => {
                     let scanner = SegmentScanner::new(source, segment.base, segment.tail);
                     self.scanner = Some(match segment.next_base {

@@ -23,7 +23,7 @@ fn files(segments: &[(i64, Vec<u8>)]) -> Files {
             let path = directory.path().join(format!("{base:020}.log"));
             std::fs::write(&path, bytes).unwrap();
             LogSegment {
-                path,
+                place: path.into(),
                 base: Offset(*base),
                 next_base: segments.get(at + 1).map(|(next, _)| Offset(*next)),
                 len: bytes.len() as u64,

@@ -6,6 +6,7 @@
 use super::base_of;
 use super::text_files::TextFile;
 use crate::format::segment::TailExpectation;
+use crate::input::FilePlace;
 use crate::units::{LeaderEpoch, Offset};
 use std::path::Path;
 
@@ -61,19 +62,11 @@ impl FileKind {
 }
 
 /// What the end of a segment may look like: torn, unless a later segment lies beside it.
-pub(super) fn tail_expectation(path: &Path, base: Option<Offset>) -> TailExpectation {
-    let directory = match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => return TailExpectation::MayBeTorn,
-    };
-    let Ok(entries) = std::fs::read_dir(directory) else {
+pub(super) fn tail_expectation(place: &FilePlace, base: Option<Offset>) -> TailExpectation {
+    let Ok(names) = place.names_beside() else {
         return TailExpectation::MayBeTorn;
     };
-    let later = entries.flatten().any(|entry| {
-        let name = entry.file_name();
-        name.to_str().and_then(|name| name.strip_suffix(".log")).and_then(base_of) > base
-    });
+    let later = names.iter().any(|name| name.strip_suffix(".log").and_then(base_of) > base);
     if later && base.is_some() { TailExpectation::MustBeWhole } else { TailExpectation::MayBeTorn }
 }
 

@@ -16,9 +16,9 @@ use crate::format::{
     Batch, BatchHeader, ByteSource, Cursor, Damage, Decompressor, FormatError, Record, SegmentItem,
     SegmentScanner, Suspect,
 };
+use crate::input::FilePlace;
 use crate::units::{FilePosition, Offset};
 use std::io::{self, Write};
-use std::path::Path;
 
 /// Bytes of the largest batch that is read although its checksum is wrong: what a broker with the
 /// usual limits could have written, many times over.
@@ -38,7 +38,7 @@ pub(super) struct LogFile<'a> {
     /// What its end may look like.
     pub(super) tail: TailExpectation,
     /// Where it is, for the indexes beside it.
-    pub(super) path: &'a Path,
+    pub(super) place: &'a FilePlace,
     /// Whose records are to be read.
     pub(super) decoder: Option<InternalTopic>,
 }
@@ -53,7 +53,7 @@ pub(super) fn dump<S: ByteSource, W: Write>(
     talk: &mut Talk<'_, W>,
 ) -> io::Result<()> {
     let start = match file.base {
-        Some(base) => seek::start(&mut source, file.path, base, &options.selection),
+        Some(base) => seek::start(&mut source, file.place, base, &options.selection),
         None => 0,
     };
     if start > 0 {

@@ -25,7 +25,7 @@ mod text_files;
 
 use crate::format::Limits;
 use crate::format::segment::TailExpectation;
-use crate::input::FileWindow;
+use crate::input::{Archives, FilePlace, FileWindow};
 use crate::report::escape::Terminal;
 use crate::units::Offset;
 use file_kind::FileKind;
@@ -96,30 +96,35 @@ pub enum Reading {
     Nothing,
 }
 
-/// Prints one file to `out`; tells `talk` what cannot be read.
+/// Prints one file, on a disk or in an archive, to `out`; tells `talk` what cannot be read.
 ///
 /// # Errors
 /// What `out` or `talk` say. A file that cannot be read is no error but a [`Reading`].
 pub fn dump_file(
     path: &Path,
+    archives: &mut Archives,
     options: &DumpOptions,
     out: &mut impl Write,
     talk: &mut impl Write,
 ) -> io::Result<Reading> {
     match options.form {
-        Form::Text => dump_with(path, options, &mut text::TextPrinter::new(out, options.audience), talk),
-        Form::Ndjson => dump_with(path, options, &mut ndjson::NdjsonPrinter::new(out), talk),
+        Form::Text => {
+            dump_with(path, archives, options, &mut text::TextPrinter::new(out, options.audience), talk)
+        }
+        Form::Ndjson => dump_with(path, archives, options, &mut ndjson::NdjsonPrinter::new(out), talk),
     }
 }
 
 fn dump_with(
     path: &Path,
+    archives: &mut Archives,
     options: &DumpOptions,
     printer: &mut impl Printer,
     talk: &mut impl Write,
 ) -> io::Result<Reading> {
     let name = file_kind::file_name(path);
-    let (source, mut again) = match open(path) {
+    let opened = archives.place(path).and_then(|place| Ok((open(&place)?, place)));
+    let ((source, mut again), place) = match opened {
         Ok(opened) => opened,
         Err(error) => {
             writeln!(talk, "{}: {error}", shown(path))?;
@@ -140,8 +145,8 @@ fn dump_with(
     let mut source = source;
     match kind {
         FileKind::Log { base } => {
-            let tail = file_kind::tail_expectation(path, base);
-            let file = LogFile { name: &name, base, tail, path, decoder };
+            let tail = file_kind::tail_expectation(&place, base);
+            let file = LogFile { name: &name, base, tail, place: &place, decoder };
             log::dump(source, &mut again, file, options, printer, &mut talk)?;
         }
         FileKind::Checkpoint { .. } | FileKind::BootstrapCheckpoint => {
@@ -150,7 +155,7 @@ fn dump_with(
                 Form::Text => None,
                 Form::Ndjson => Some(InternalTopic::ClusterMetadata),
             });
-            let file = LogFile { name: &name, base: None, tail, path, decoder };
+            let file = LogFile { name: &name, base: None, tail, place: &place, decoder };
             log::dump(source, &mut again, file, options, printer, &mut talk)?;
         }
         FileKind::OffsetIndex { base } => {
@@ -171,16 +176,13 @@ fn dump_with(
 }
 
 /// Opens a file twice: to scan it, and to look again at what the scan cannot read.
-fn open(path: &Path) -> io::Result<(FileWindow, FileWindow)> {
-    let metadata = std::fs::metadata(path)?;
-    if metadata.is_dir() {
+fn open(place: &FilePlace) -> io::Result<(FileWindow, FileWindow)> {
+    if place.path().is_dir() {
         let why = "it is a directory: name the files in it, or audit it with scan";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
-    if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    Ok((FileWindow::open(path, metadata.len())?, FileWindow::open(path, metadata.len())?))
+    let length = place.length()?;
+    Ok((FileWindow::open(place, length)?, FileWindow::open(place, length)?))
 }
 
 /// A path in a message.

@@ -9,32 +9,36 @@ use super::selection::Selection;
 use crate::format::{
     ByteSource, OffsetIndex, OffsetIndexEntry, SegmentItem, SegmentScanner, TailExpectation, TimeIndex,
 };
-use crate::input::FileWindow;
+use crate::input::{FilePlace, FileWindow};
 use crate::units::Offset;
 use std::io;
-use std::path::Path;
 
 /// The position to begin at; 0 when the indexes do not help.
-pub(super) fn start<S: ByteSource>(log: &mut S, path: &Path, base: Offset, selection: &Selection) -> u64 {
-    try_start(log, path, base, selection).ok().flatten().unwrap_or(0)
+pub(super) fn start<S: ByteSource>(
+    log: &mut S,
+    place: &FilePlace,
+    base: Offset,
+    selection: &Selection,
+) -> u64 {
+    try_start(log, place, base, selection).ok().flatten().unwrap_or(0)
 }
 
 fn try_start<S: ByteSource>(
     log: &mut S,
-    path: &Path,
+    place: &FilePlace,
     base: Offset,
     selection: &Selection,
 ) -> io::Result<Option<u64>> {
     let mut wanted = selection.offsets.first;
     if selection.times.first > i64::MIN
-        && let Some(offset) = before_time(&path.with_extension("timeindex"), base, selection.times.first)?
+        && let Some(offset) = before_time(open(place, "timeindex")?, base, selection.times.first)?
     {
         wanted = wanted.max(offset.0);
     }
     if wanted <= base.0 {
         return Ok(None);
     }
-    let Some(entry) = at_or_before(&path.with_extension("index"), base, Offset(wanted), log.len())? else {
+    let Some(entry) = at_or_before(open(place, "index")?, base, Offset(wanted), log.len())? else {
         return Ok(None);
     };
     let Some(position) = entry.file_position().map(|position| position.0).filter(|&position| position > 0)
@@ -51,8 +55,8 @@ fn try_start<S: ByteSource>(
 }
 
 /// The last offset up to which no record is as late as `time`.
-fn before_time(path: &Path, base: Offset, time: i64) -> io::Result<Option<Offset>> {
-    let mut index = TimeIndex::new(open(path)?, base);
+fn before_time(file: FileWindow, base: Offset, time: i64) -> io::Result<Option<Offset>> {
+    let mut index = TimeIndex::new(file, base);
     if index.fragment() != 0 {
         return Ok(None);
     }
@@ -73,12 +77,12 @@ fn before_time(path: &Path, base: Offset, time: i64) -> io::Result<Option<Offset
 
 /// The last entry that is not behind `wanted`.
 fn at_or_before(
-    path: &Path,
+    file: FileWindow,
     base: Offset,
     wanted: Offset,
     log_length: u64,
 ) -> io::Result<Option<OffsetIndexEntry>> {
-    let mut index = OffsetIndex::new(open(path)?, base);
+    let mut index = OffsetIndex::new(file, base);
     if index.fragment() != 0 {
         return Ok(None);
     }
@@ -98,8 +102,12 @@ fn at_or_before(
     Ok(found)
 }
 
-fn open(path: &Path) -> io::Result<FileWindow> {
-    FileWindow::open(path, std::fs::metadata(path)?.len())
+/// Opens the index beside a log.
+fn open(place: &FilePlace, extension: &str) -> io::Result<FileWindow> {
+    let path = place.path().with_extension(extension);
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let index = place.sibling(name).ok_or(io::ErrorKind::NotFound)?;
+    FileWindow::open(&index, index.length()?)
 }
 
 /// A source without its first bytes.
@@ -156,7 +164,7 @@ mod tests {
             fs::write(path.with_extension("timeindex"), times).unwrap();
         }
         let mut log = log;
-        start(&mut log, &path, Offset(0), &selection)
+        start(&mut log, &path.into(), Offset(0), &selection)
     }
 
     fn from_offset(first: i64) -> Selection {

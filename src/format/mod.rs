@@ -34,7 +34,7 @@ pub mod time_index;
 pub mod transaction_index;
 pub mod varint;
 
-pub use compression::{Codec, Decompressor};
+pub use compression::{Codec, Decompressor, gzip_header_length};
 pub use cursor::{Cursor, FormatError};
 pub use damage::{Damage, DamageKind};
 pub use limits::Limits;

@@ -12,7 +12,11 @@ use std::io;
 /// Segments that are no longer what they were when they were found.
 #[must_use]
 pub fn changes(inventory: &Inventory) -> Vec<Note> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<Note> = inventory
+        .archives
+        .iter()
+        .filter_map(|archive| Some(Note { file: inventory.shown(archive.path()), detail: archive.change()? }))
+        .collect();
     for dir in &inventory.partitions {
         for segment in &dir.segments {
             if let Some(detail) = change(segment) {
@@ -25,7 +29,10 @@ pub fn changes(inventory: &Inventory) -> Vec<Note> {
 
 fn change(segment: &SegmentFile) -> Option<String> {
     let before = segment.len;
-    let metadata = match fs::metadata(&segment.path) {
+    if segment.place.within().is_some() {
+        return None;
+    }
+    let metadata = match fs::metadata(segment.place.path()) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Some("it was removed or renamed while the scan ran".to_owned());
@@ -56,7 +63,7 @@ mod tests {
         fs::write(&path, b"12345").unwrap();
         let segment = SegmentFile {
             base: Offset(0),
-            path: path.clone(),
+            place: path.clone().into(),
             file_name: "00000000000000000000.log".to_owned(),
             len: 5,
             modified: None,

@@ -1,5 +1,6 @@
 //! Finds the partitions below the paths that a user names, and puts the inventory together.
 
+use super::archive;
 use super::inventory::{Inventory, LogDir, LogDirScope};
 use super::listing::{Listing, some_names};
 use super::log_dir::LogDirFiles;
@@ -14,6 +15,8 @@ use std::path::{Component, Path, PathBuf};
 pub struct DiscoverOptions {
     /// What to do with data that no broker would serve.
     pub leftovers: Leftovers,
+    /// Bytes of memory that all compressed archives together may take; 0 for what one needs at least.
+    pub archive_memory: u64,
 }
 
 /// What to do with deleted, future and stray directories and with `.deleted`, `.cleaned` and
@@ -36,7 +39,9 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
     if paths.is_empty() {
         return Err(AuditError::Usage("no path was given".to_owned()));
     }
-    let mut walk = Walk::over(paths)?;
+    let archives = paths.iter().filter(|path| is_archive(path)).count().max(1);
+    let share = options.archive_memory / u64::try_from(archives).unwrap_or(u64::MAX);
+    let mut walk = Walk::over(paths, share)?;
     if walk.log_dirs.values().all(|log_dir| log_dir.partitions.is_empty()) {
         let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         let mut message = format!("{}: no partition directories below", names.join(", "));
@@ -85,8 +90,24 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
     });
     inventory.replica_groups =
         replicas::group(&mut inventory.partitions, &inventory.log_dirs, &mut walk.remarks);
+    inventory.archives = walk.archives.all().to_vec();
+    inventory.roots.clone_from(&walk.roots);
     (inventory.notes, inventory.damage) = walk.remarks.finish(|path| shown.path(path));
     Ok(inventory)
+}
+
+impl Inventory {
+    /// A path as the user would write it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        as_named(path, &self.roots)
+    }
+}
+
+/// Whether a named path is an archive, or lies in one.
+#[must_use]
+pub fn is_archive(named: &Path) -> bool {
+    let name = named.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    archive::is_archive_name(name) && named.is_file() || archive::part(named).is_some()
 }
 
 /// How paths are shown: relative to what was named, with as much of the path in front as tells
@@ -175,7 +196,8 @@ fn as_named(path: &Path, roots: &[(PathBuf, PathBuf)]) -> String {
         let up = root.strip_prefix(path).ok()?.components().count();
         let shown = named.ancestors().nth(up).filter(|shown| !shown.as_os_str().is_empty());
         // A link leads from elsewhere; then only the resolved path is right.
-        shown.filter(|shown| std::fs::canonicalize(shown).is_ok_and(|real| real == path)).map(Path::to_owned)
+        let leads = |shown: &&Path| std::fs::canonicalize(shown).is_ok_and(|real| real == path);
+        shown.filter(|shown| leads(shown) || archive::part(shown).is_some()).map(Path::to_owned)
     };
     let mut ways: Vec<_> = roots.iter().filter_map(through).collect();
     ways.sort_by_key(|way| (way.components().count(), way.clone()));

@@ -4,6 +4,7 @@ use super::inventory::{SegmentFile, SegmentRole, SideFile};
 use super::leftovers::Fated;
 use super::listing::{FileEntry, some_names};
 use super::names::{Fate, NumberedKind, PartitionFile};
+use super::place::FilePlace;
 use super::remarks::Remarks;
 use super::walk::FoundPartition;
 use crate::units::{Offset, Timestamp};
@@ -16,9 +17,9 @@ pub(super) struct Files {
     pub snapshots: Vec<Fated<SideFile>>,
     pub indexes: Vec<SideFile>,
     pub metadata_snapshots: Vec<SideFile>,
-    /// The name of the file, when it is there.
-    pub leader_epochs: Option<&'static str>,
-    pub metadata: Option<&'static str>,
+    /// Where it is, when it is there.
+    pub leader_epochs: Option<FilePlace>,
+    pub metadata: Option<FilePlace>,
     /// The smallest number of a `.cleaned` file.
     pub cleaned: Option<Offset>,
     pub count: usize,
@@ -31,15 +32,18 @@ impl Files {
         let mut unknown: Vec<_> = found.listing.directories.iter().map(String::as_str).collect();
         for entry in &found.listing.files {
             let parsed = PartitionFile::parse(&entry.name);
+            let place = found.listing.place(path, entry);
             match parsed {
                 PartitionFile::Unknown => {
                     unknown.push(&entry.name);
                     continue;
                 }
                 PartitionFile::NotRead => {}
-                PartitionFile::LeaderEpochs => files.leader_epochs = Some("leader-epoch-checkpoint"),
-                PartitionFile::Metadata => files.metadata = Some("partition.metadata"),
-                PartitionFile::Numbered { number, kind, fate } => files.add(path, entry, number, kind, fate),
+                PartitionFile::LeaderEpochs => files.leader_epochs = Some(place),
+                PartitionFile::Metadata => files.metadata = Some(place),
+                PartitionFile::Numbered { number, kind, fate } => {
+                    files.add(&place, entry, number, kind, fate);
+                }
             }
             files.count += 1;
             files.newest = files.newest.max(entry.modified);
@@ -53,13 +57,13 @@ impl Files {
         files
     }
 
-    fn add(&mut self, path: &Path, entry: &FileEntry, number: Offset, kind: NumberedKind, fate: Fate) {
+    fn add(&mut self, place: &FilePlace, entry: &FileEntry, number: Offset, kind: NumberedKind, fate: Fate) {
         if fate == Fate::Cleaned {
             self.cleaned = Some(self.cleaned.map_or(number, |smallest| smallest.min(number)));
         }
         let side = || SideFile {
             number,
-            path: path.join(&entry.name),
+            place: place.clone(),
             file_name: entry.name.clone(),
             len: entry.len,
             modified: entry.modified,
@@ -68,7 +72,7 @@ impl Files {
             NumberedKind::Segment => self.segments.push(Fated {
                 file: SegmentFile {
                     base: number,
-                    path: path.join(&entry.name),
+                    place: place.clone(),
                     file_name: entry.name.clone(),
                     len: entry.len,
                     modified: entry.modified,

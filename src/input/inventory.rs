@@ -1,9 +1,12 @@
 //! What was found: log directories, partitions, their files, and what was set aside.
 
+use super::archive::Archive;
 use super::identity::FileIdentity;
+use super::place::FilePlace;
 use crate::format::{Damage, segment::TailExpectation};
 use crate::units::{LeaderEpoch, LogStartSource, Offset, Timestamp};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// All that the named paths hold.
 ///
@@ -21,6 +24,10 @@ pub struct Inventory {
     pub notes: Vec<Note>,
     /// Files beside the logs that cannot be read as what they are, and entries that cannot be read.
     pub damage: Vec<FileDamage>,
+    /// The archives among the named paths.
+    pub(super) archives: Vec<Arc<Archive>>,
+    /// Each named path with what it leads to.
+    pub(super) roots: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Inventory {
@@ -34,6 +41,14 @@ impl Inventory {
     pub fn replicas_of(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let group = self.partitions.get(index).and_then(|p| self.replica_groups.get(p.replica_group));
         group.into_iter().flat_map(|g| g.members.iter().copied()).filter(move |&member| member != index)
+    }
+
+    /// What a named path leads to: a directory or file with links resolved, or one in an archive.
+    #[must_use]
+    pub fn root_of(&self, named: &Path) -> Option<&Path> {
+        let (path, _) = self.roots.iter().find(|(_, name)| name == named)?;
+        let archive = self.archives.iter().find(|archive| archive.path() == path);
+        Some(archive.map_or(path.as_path(), |archive| archive.root()))
     }
 
     /// Bytes in the segments that are to be read.
@@ -243,7 +258,7 @@ pub struct SegmentFile {
     /// The lower bound of its offsets: what its name says, or its batches where the name is wrong.
     pub base: Offset,
     /// Where it is.
-    pub path: PathBuf,
+    pub place: FilePlace,
     /// Its name; a `.swap` segment that counts keeps the suffix.
     pub file_name: String,
     /// Its bytes when it was found; no more than these are read.
@@ -280,7 +295,7 @@ pub struct SideFile {
     /// The number in its name.
     pub number: Offset,
     /// Where it is.
-    pub path: PathBuf,
+    pub place: FilePlace,
     /// Its name.
     pub file_name: String,
     /// Its bytes when it was found.

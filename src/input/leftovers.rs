@@ -119,7 +119,7 @@ mod tests {
     fn segment(base: i64, fate: Fate) -> Fated<SegmentFile> {
         let file = SegmentFile {
             base: Offset(base),
-            path: PathBuf::new(),
+            place: PathBuf::new().into(),
             file_name: format!("{base:020}.log"),
             len: 1,
             modified: None,
@@ -132,7 +132,7 @@ mod tests {
     fn snapshot(number: i64) -> Fated<SideFile> {
         let file = SideFile {
             number: Offset(number),
-            path: PathBuf::new(),
+            place: PathBuf::new().into(),
             file_name: String::new(),
             len: 1,
             modified: None,

@@ -3,12 +3,12 @@
 
 use super::listing::Listing;
 use super::names::LogDirFile;
+use super::place::FilePlace;
 use super::remarks::Remarks;
 use crate::format::checkpoint::{LineError, OffsetCheckpoint};
 use crate::format::meta_properties::{MetaProperties, broker_epoch};
 use crate::units::Timestamp;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// Some hundred thousand partitions; no broker comes near this, and a hostile file is not read to
@@ -47,15 +47,15 @@ impl LogDirFiles {
             files.bytes = files.bytes.saturating_add(entry.len);
             files.newest = files.newest.max(entry.modified);
             whole |= kind.marks_a_log_dir();
-            let path = directory.join(&entry.name);
-            let offsets = |remarks: &mut Remarks| parse(&path, OffsetCheckpoint::parse, remarks);
+            let place = listing.place(directory, entry);
+            let offsets = |remarks: &mut Remarks| parse(&place, OffsetCheckpoint::parse, remarks);
             let read = match kind {
-                LogDirFile::MetaProperties => parse(&path, MetaProperties::parse, remarks)
+                LogDirFile::MetaProperties => parse(&place, MetaProperties::parse, remarks)
                     .map(|properties| files.properties = properties)
                     .is_some(),
                 LogDirFile::CleanShutdown => {
                     marker = true;
-                    files.broker_epoch = parse(&path, broker_epoch, remarks).flatten();
+                    files.broker_epoch = parse(&place, broker_epoch, remarks).flatten();
                     true
                 }
                 LogDirFile::HighWatermarks => {
@@ -82,11 +82,12 @@ impl LogDirFiles {
 
 /// Reads and parses a text file; what goes wrong is remarked.
 pub(super) fn parse<T>(
-    path: &Path,
+    place: &FilePlace,
     parse: impl Fn(&[u8]) -> Result<T, LineError>,
     remarks: &mut Remarks,
 ) -> Option<T> {
-    match read_text(path) {
+    let path = place.path();
+    match place.read(LARGEST_TEXT) {
         Ok(bytes) => match parse(&bytes) {
             Ok(parsed) => Some(parsed),
             Err(error) => {
@@ -103,15 +104,4 @@ pub(super) fn parse<T>(
             None
         }
     }
-}
-
-fn read_text(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST_TEXT.saturating_add(1)).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LARGEST_TEXT {
-        return Err(io::Error::other(format!(
-            "a text file of more than {LARGEST_TEXT} bytes is none of Kafka's"
-        )));
-    }
-    Ok(bytes)
 }

@@ -50,7 +50,7 @@ pub(super) fn settle(segments: &mut [SegmentFile], remarks: &mut Remarks) {
     for (at, range) in found {
         let Some(segment) = segments.get_mut(at) else { continue };
         remarks.note(
-            &segment.path,
+            segment.place.path(),
             format!(
                 "its batches hold offsets {} to {}, its name says {}: read as the segment {:020}.log, and its indexes \
                  are not held against it",
@@ -80,7 +80,7 @@ impl Name {
 
 /// Whether the first bytes are another base offset than one of a segment of that name.
 fn begins_elsewhere(segment: &SegmentFile, name: Name) -> bool {
-    let first = FileWindow::with_capacity(&segment.path, segment.len, BASE_OFFSET).and_then(|mut file| {
+    let first = FileWindow::with_capacity(&segment.place, segment.len, BASE_OFFSET).and_then(|mut file| {
         let bytes = file.window(0, BASE_OFFSET)?;
         Ok(bytes.first_chunk().map(|bytes| Offset(i64::from_be_bytes(*bytes))))
     });
@@ -90,7 +90,7 @@ fn begins_elsewhere(segment: &SegmentFile, name: Name) -> bool {
 
 /// The offsets of a segment when they are sure and not what its name says.
 fn range_against(segment: &SegmentFile, name: Name) -> Option<Range> {
-    let source = FileWindow::open(&segment.path, segment.len).ok()?;
+    let source = FileWindow::open(&segment.place, segment.len).ok()?;
     let mut scanner = SegmentScanner::unnamed(source, TailExpectation::MayBeTorn);
     let mut range: Option<Range> = None;
     let mut batches = 0_u64;
@@ -153,7 +153,7 @@ fn refuted(segments: &[SegmentFile], found: &[(usize, Range)]) -> Option<Vec<usi
 
 /// The highest offset of a segment under its own name, as far as it can be read.
 fn last_of(segment: &SegmentFile) -> Option<Offset> {
-    let source = FileWindow::open(&segment.path, segment.len).ok()?;
+    let source = FileWindow::open(&segment.place, segment.len).ok()?;
     let mut scanner = SegmentScanner::new(source, segment.base, TailExpectation::MayBeTorn);
     let mut last = None;
     while let Ok(Some(item)) = scanner.next_item() {
@@ -198,7 +198,7 @@ mod tests {
         std::fs::write(&path, bytes).unwrap();
         SegmentFile {
             base: Offset(name),
-            path,
+            place: path.into(),
             file_name,
             len: bytes.len() as u64,
             modified: None,

@@ -8,6 +8,7 @@
 //! cannot be read becomes a note, never the end of the run; the result depends on what the
 //! directories hold, not on the order in which the system lists them or the user names them.
 
+mod archive;
 mod changes;
 mod choice;
 mod discover;
@@ -21,6 +22,7 @@ mod misnamed;
 mod names;
 mod pace;
 mod partition;
+mod place;
 mod remarks;
 mod replicas;
 #[cfg(target_os = "linux")]
@@ -29,14 +31,19 @@ mod source;
 mod walk;
 mod window;
 
+pub use archive::Archives;
+#[cfg(any(test, feature = "testkit"))]
+pub use archive::files_of as files_of_archive;
 pub use changes::changes;
 pub use choice::{NamePattern, PartitionChoice, PartitionPattern};
-pub use discover::{DiscoverOptions, Leftovers, discover};
+pub use discover::{DiscoverOptions, Leftovers, discover, is_archive};
 pub use identity::FileIdentity;
 pub use inventory::{
     FileDamage, Inventory, LeaderEpochStart, LogDir, LogDirScope, NameSource, Note, PartitionDir,
     ReplicaBasis, ReplicaGroup, SegmentFile, SegmentRole, Selection, SideFile, State,
 };
 pub use pace::Pace;
+pub use place::FilePlace;
 pub use source::{ReadMode, SegmentSource, open_same, open_segment};
+use walk::holds_records as names_records;
 pub use window::FileWindow;

@@ -1,5 +1,6 @@
 //! From the listing of one directory to what is to be read of its partition.
 
+use super::archive::stem;
 use super::discover::Leftovers;
 use super::files::Files;
 use super::inventory::{
@@ -51,8 +52,7 @@ pub(super) fn read(
         around.leftovers
     };
     note_leftovers(path, &parted, leftovers, remarks);
-    let topic_id =
-        files.metadata.and_then(|file| parse(&path.join(file), partition_metadata::parse, remarks));
+    let topic_id = files.metadata.and_then(|place| parse(&place, partition_metadata::parse, remarks));
     let mut own = PartitionDir {
         internal: name.topic.starts_with("__"),
         topic: name.topic,
@@ -108,8 +108,8 @@ pub(super) fn read(
     own.snapshots.sort_by_key(|file| file.number);
     own.indexes = files.indexes;
     own.metadata_snapshots = files.metadata_snapshots;
-    if let Some(file) = files.leader_epochs {
-        let epochs = parse(&path.join(file), leader_epoch_checkpoint::parse, remarks).unwrap_or_default();
+    if let Some(place) = files.leader_epochs {
+        let epochs = parse(&place, leader_epoch_checkpoint::parse, remarks).unwrap_or_default();
         own.leader_epochs = epochs
             .into_iter()
             .map(|(epoch, start_offset)| LeaderEpochStart { epoch, start_offset })
@@ -120,10 +120,8 @@ pub(super) fn read(
         let of =
             |offsets: &crate::format::checkpoint::OffsetCheckpoint| offsets.get(&own.topic, own.partition);
         // A log that grew since it was listed is younger than the listing, and so is the checkpoint.
-        let grew = own
-            .segments
-            .last()
-            .is_some_and(|last| std::fs::metadata(&last.path).is_ok_and(|now| now.len() > last.len));
+        let grew =
+            own.segments.last().is_some_and(|last| last.place.length().is_ok_and(|now| now > last.len));
         own.high_watermark = of(&around.files.high_watermarks).filter(|_| !grew);
         own.recovery_point = of(&around.files.recovery_points);
         own.first_dirty_offset = of(&around.files.first_dirty);
@@ -153,6 +151,8 @@ impl FoundPartition {
 /// Topic, partition and state by the name of the directory.
 fn name_of(path: &Path, remarks: &mut Remarks) -> (PartitionName, NameSource) {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // An archive of what is in the directory is called like it.
+    let name = stem(&name).to_owned();
     if let Some(name) = PartitionName::parse(&name) {
         return (name, NameSource::Directory);
     }
@@ -173,7 +173,7 @@ fn aside_note(state: State) -> &'static str {
 
 /// The offset behind the last batch of a `.swap` segment, which must be read for it.
 fn range(swap: &SegmentFile) -> SwapRange {
-    let source = match FileWindow::open(&swap.path, swap.len) {
+    let source = match FileWindow::open(&swap.place, swap.len) {
         Ok(source) => source,
         Err(error) => return SwapRange::Broken(error.to_string()),
     };
@@ -218,7 +218,7 @@ fn note_leftovers(path: &Path, parted: &Parted, leftovers: Leftovers, remarks: &
         remarks.note(path, format!("read in the place of regular segments: {names}"));
     }
     for (swap, why) in &parted.dropped_swaps {
-        remarks.note(&swap.path, format!("does not count, {fate}: {why}"));
+        remarks.note(swap.place.path(), format!("does not count, {fate}: {why}"));
     }
 }
 
@@ -267,7 +267,7 @@ fn log_start(partition: &PartitionDir, checkpoint: Option<Offset>) -> (Offset, L
 /// but in a log that began before 0.11 the first line is where record batches begin, and what lies
 /// below it is not deleted. Only in this rare case a segment is opened.
 fn begins_with_an_epoch(segment: &SegmentFile) -> bool {
-    let Ok(source) = FileWindow::open(&segment.path, segment.len) else { return false };
+    let Ok(source) = FileWindow::open(&segment.place, segment.len) else { return false };
     let mut scanner = SegmentScanner::new(source, segment.base, TailExpectation::MayBeTorn);
     match scanner.next_item() {
         Ok(Some(SegmentItem::Batch(batch))) => batch.header.partition_leader_epoch.is_some(),

@@ -20,24 +20,22 @@ impl Remarks {
 
     /// A file that is not what its name says.
     pub fn bad_file(&mut self, path: &Path, length: u64, detail: impl Into<String>) {
-        self.push(path, DamageKind::BadFile, length, detail.into());
+        self.push(path, DamageKind::BadFile, FilePosition(0), length, detail.into());
     }
 
     /// An entry that could not be opened, listed or read.
     pub fn unreadable(&mut self, path: &Path, detail: impl Into<String>) {
-        self.push(path, DamageKind::Unreadable, 0, detail.into());
+        self.push(path, DamageKind::Unreadable, FilePosition(0), 0, detail.into());
     }
 
-    fn push(&mut self, path: &Path, kind: DamageKind, length: u64, detail: String) {
-        let damage = Damage {
-            position: FilePosition(0),
-            length,
-            kind,
-            expected: false,
-            detail,
-            first_offset: None,
-            last_offset: None,
-        };
+    /// A place of an archive that cannot be read.
+    pub fn damaged(&mut self, path: &Path, position: u64, detail: impl Into<String>) {
+        self.push(path, DamageKind::BadFile, FilePosition(position), 0, detail.into());
+    }
+
+    fn push(&mut self, path: &Path, kind: DamageKind, position: FilePosition, length: u64, detail: String) {
+        let damage =
+            Damage { position, length, kind, expected: false, detail, first_offset: None, last_offset: None };
         self.damage.push((path.to_owned(), damage));
     }
 
@@ -55,7 +53,13 @@ impl Remarks {
         notes.dedup();
         let mut damage: Vec<_> =
             self.damage.into_iter().map(|(path, damage)| FileDamage { file: show(&path), damage }).collect();
-        damage.sort_by(|a, b| (&a.file, &a.damage.detail).cmp(&(&b.file, &b.damage.detail)));
+        damage.sort_by(|a, b| {
+            (&a.file, a.damage.position, &a.damage.detail).cmp(&(
+                &b.file,
+                b.damage.position,
+                &b.damage.detail,
+            ))
+        });
         damage.dedup();
         (notes, damage)
     }

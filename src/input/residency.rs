@@ -230,7 +230,7 @@ mod tests {
         }
         let before = looked(file.as_file(), len).unwrap();
         assert_eq!(absent_pages(&before), pages - warm.len() as u64);
-        let mut window = crate::input::FileWindow::open(file.path(), len).unwrap();
+        let mut window = crate::input::FileWindow::open(&file.path().to_owned().into(), len).unwrap();
         let mut position = 0;
         while position < len {
             assert!(!window.window(position, 4000).unwrap().is_empty());

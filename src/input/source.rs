@@ -2,6 +2,7 @@
 
 use super::identity::{FileIdentity, deleted};
 use super::pace::Pace;
+use super::place::FilePlace;
 use super::window::FileWindow;
 use crate::format::ByteSource;
 use memmap2::{Mmap, MmapOptions};
@@ -30,18 +31,22 @@ pub enum SegmentSource {
     Mapped(MappedFile),
 }
 
-/// Opens `path` read-only, to be read up to `len` bytes.
+/// Opens what is at `place` read-only, to be read up to `len` bytes. What lies in an archive is never mapped.
 ///
 /// # Errors
 /// What the system says; a file that is shorter than `len` is told at the read that needs the
 /// missing bytes, or here when it is to be mapped.
-pub fn open_segment(path: &Path, mode: ReadMode, len: u64) -> io::Result<SegmentSource> {
+pub fn open_segment(place: &FilePlace, mode: ReadMode, len: u64) -> io::Result<SegmentSource> {
     match mode {
-        ReadMode::Positioned => FileWindow::open(path, len).map(SegmentSource::Positioned),
-        ReadMode::Paced(pace) => {
-            FileWindow::open(path, len).map(|window| SegmentSource::Positioned(window.paced(pace)))
+        ReadMode::Mapped if place.within().is_none() => {
+            MappedFile::open(place.path(), len).map(SegmentSource::Mapped)
         }
-        ReadMode::Mapped => MappedFile::open(path, len).map(SegmentSource::Mapped),
+        ReadMode::Positioned | ReadMode::Mapped => {
+            FileWindow::open(place, len).map(SegmentSource::Positioned)
+        }
+        ReadMode::Paced(limit) => {
+            FileWindow::open(place, len).map(|window| SegmentSource::Positioned(window.paced(limit)))
+        }
     }
 }
 
@@ -51,13 +56,13 @@ pub fn open_segment(path: &Path, mode: ReadMode, len: u64) -> io::Result<Segment
 /// # Errors
 /// What the system says, and [`io::ErrorKind::NotFound`] where another file stands in its place.
 pub fn open_same(
-    path: &Path,
+    place: &FilePlace,
     mode: ReadMode,
     len: u64,
     identity: Option<FileIdentity>,
 ) -> io::Result<SegmentSource> {
     let same = |source: &SegmentSource| identity.is_none() || source.identity() == identity;
-    let error = match open_segment(path, mode, len) {
+    let error = match open_segment(place, mode, len) {
         Ok(source) if same(&source) => return Ok(source),
         Ok(_) => io::Error::new(io::ErrorKind::NotFound, "another file took its place while the scan ran"),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -65,7 +70,7 @@ pub fn open_same(
         }
         Err(error) => return Err(error),
     };
-    match open_segment(&deleted(path), mode, len) {
+    match open_segment(&deleted(place.path()).into(), mode, len) {
         Ok(source) if identity.is_some() && same(&source) => Ok(source),
         _ => Err(error),
     }
@@ -173,7 +178,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"0123456789").unwrap();
         for mode in [ReadMode::Positioned, ReadMode::Mapped] {
-            let mut source = open_segment(file.path(), mode, 8).unwrap();
+            let mut source = open_segment(&file.path().to_owned().into(), mode, 8).unwrap();
             assert_eq!(source.len(), 8);
             assert_eq!(source.window(2, 3).unwrap().get(..3), Some(&b"234"[..]));
             assert_eq!(source.window(7, 3).unwrap(), b"7");
@@ -189,7 +194,9 @@ mod tests {
         let path = folder.path().join("00000000000000000000.log");
         std::fs::write(&path, b"first").unwrap();
         let identity = FileIdentity::of(&std::fs::metadata(&path).unwrap());
-        let read = |mode| open_same(&path, mode, 5, identity).and_then(|mut s| Ok(s.window(0, 5)?.to_vec()));
+        let read = |mode| {
+            open_same(&path.clone().into(), mode, 5, identity).and_then(|mut s| Ok(s.window(0, 5)?.to_vec()))
+        };
         for mode in [ReadMode::Positioned, ReadMode::Mapped] {
             assert_eq!(read(mode).unwrap(), b"first");
         }
@@ -209,14 +216,20 @@ mod tests {
     fn an_empty_segment_can_be_opened_both_ways() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for mode in [ReadMode::Positioned, ReadMode::Mapped] {
-            assert!(open_segment(file.path(), mode, 0).unwrap().window(0, 61).unwrap().is_empty());
+            assert!(
+                open_segment(&file.path().to_owned().into(), mode, 0)
+                    .unwrap()
+                    .window(0, 61)
+                    .unwrap()
+                    .is_empty()
+            );
         }
     }
 
     #[test]
     fn a_file_that_is_shorter_than_it_was_is_not_mapped() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let error = open_segment(file.path(), ReadMode::Mapped, 8).unwrap_err();
+        let error = open_segment(&file.path().to_owned().into(), ReadMode::Mapped, 8).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }
 }

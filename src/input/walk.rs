@@ -4,12 +4,14 @@
 //! broker's data directory may be called `kafka-1`. The directory around a partition is a log
 //! directory. Links that were named are followed, links that are met are not.
 
+use super::archive::{self, Archives};
 use super::listing::{Listing, some_names};
 use super::names::{LogDirFile, PartitionFile, PartitionName, is_known_directory};
 use super::remarks::Remarks;
 use crate::error::AuditError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 /// How far below a named directory partitions are looked for: a root of several brokers, each with
@@ -23,6 +25,8 @@ pub(super) struct Walk {
     /// Each named path with what it leads to.
     pub roots: Vec<(PathBuf, PathBuf)>,
     pub remarks: Remarks,
+    /// The archives that were named.
+    pub archives: Archives,
     /// Directories below the present root that were not looked into.
     too_deep: usize,
 }
@@ -48,8 +52,8 @@ pub(super) struct FoundPartition {
 
 impl Walk {
     /// Walks over `paths`.
-    pub fn over(paths: &[PathBuf]) -> Result<Self, AuditError> {
-        let mut walk = Self::default();
+    pub fn over(paths: &[PathBuf], archive_memory: u64) -> Result<Self, AuditError> {
+        let mut walk = Self { archives: Archives::new(archive_memory), ..Self::default() };
         for path in paths {
             walk.root(path)?;
         }
@@ -58,7 +62,7 @@ impl Walk {
         walk.roots.dedup();
         for (directory, log_dir) in &mut walk.log_dirs {
             if log_dir.listing.is_none() {
-                match Listing::read(directory) {
+                match list(&walk.archives, directory) {
                     Ok(listing) => log_dir.listing = Some(listing),
                     Err(error) => {
                         walk.remarks
@@ -67,6 +71,9 @@ impl Walk {
                 }
             }
         }
+        for archive in walk.archives.all() {
+            archive.remark(&mut walk.remarks);
+        }
         Ok(walk)
     }
 
@@ -74,20 +81,59 @@ impl Walk {
         let unreadable = |source| AuditError::Unreadable { path: named.to_owned(), source };
         let path = match fs::canonicalize(named) {
             Ok(path) => path,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(AuditError::Usage(missing(named)));
+            Err(error) if archive::part(named).is_none() => {
+                return Err(match error.kind() {
+                    io::ErrorKind::NotFound => AuditError::Usage(missing(named)),
+                    _ => unreadable(error),
+                });
             }
-            Err(error) => return Err(unreadable(error)),
+            Err(_) => return self.within(named),
         };
-        self.roots.push((path.clone(), named.to_owned()));
         if !fs::metadata(&path).map_err(unreadable)?.is_dir() {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let is_known = PartitionFile::parse(name) != PartitionFile::Unknown
+                || LogDirFile::parse(name) != LogDirFile::Unknown;
+            if !is_known && archive::is_archive_name(name) {
+                let mut named = named.as_os_str().to_owned();
+                named.push("!");
+                return self.within(Path::new(&named));
+            }
+            self.roots.push((path.clone(), named.to_owned()));
             return self.file(named, &path);
         }
+        self.roots.push((path.clone(), named.to_owned()));
         let listing = Listing::read(&path).map_err(unreadable)?;
+        self.directory(path, listing);
+        Ok(())
+    }
+
+    /// An archive, or what lies in it.
+    fn within(&mut self, named: &Path) -> Result<(), AuditError> {
+        let unreadable = |source| AuditError::Unreadable { path: named.to_owned(), source };
+        let Some((file, inside)) = archive::part(named) else {
+            return Err(AuditError::Usage(missing(named)));
+        };
+        let archive = self.archives.open(&file).map_err(unreadable)?;
+        let path = archive.root().join(&inside).components().collect::<PathBuf>();
+        self.roots.push((path.clone(), named.to_owned()));
+        // As what is said of the archive names it.
+        self.roots.push((archive.path().to_owned(), file));
+        if archive.find(&path).is_some() {
+            return self.file(named, &path);
+        }
+        let listing = archive.list(&path).map_err(unreadable)?;
+        self.directory(path, listing);
+        Ok(())
+    }
+
+    /// A directory that was named.
+    fn directory(&mut self, path: PathBuf, listing: Listing) {
         if is_partition(&listing) {
-            let around = path.parent().unwrap_or(&path).to_owned();
+            // What lies around an archive has nothing to do with it.
+            let is_archive = self.archives.holding(&path).is_some_and(|archive| archive.root() == path);
+            let around = path.parent().filter(|_| !is_archive).unwrap_or(&path).to_owned();
             self.add(around, path, FoundPartition { listing, named: true, chosen: None });
-            return Ok(());
+            return;
         }
         self.too_deep = 0;
         let found = self.container(&path, listing, DEPTH);
@@ -99,7 +145,6 @@ impl Walk {
             // It stops the run only when nothing else that was named holds any.
             self.remarks.note(&path, "no partition directories below: nothing was read of it");
         }
-        Ok(())
     }
 
     /// A file that was named: only it is read of its partition.
@@ -119,7 +164,7 @@ impl Walk {
             )));
         }
         let directory = path.parent().unwrap_or(path);
-        let listing = Listing::read(directory)
+        let listing = list(&self.archives, directory)
             .map_err(|source| AuditError::Unreadable { path: directory.to_owned(), source })?;
         let around = directory.parent().unwrap_or(directory).to_owned();
         let chosen = Some(BTreeSet::from([name.to_owned()]));
@@ -135,7 +180,7 @@ impl Walk {
         let mut own = is_log_dir;
         for name in listing.directories.iter().filter(|name| !is_known_directory(name)) {
             let path = directory.join(name);
-            let below = match Listing::read(&path) {
+            let below = match list(&self.archives, &path) {
                 Ok(below) => below,
                 Err(error) => {
                     self.remarks.unreadable(&path, error.to_string());
@@ -196,6 +241,14 @@ impl Walk {
     }
 }
 
+/// Lists a directory, of a disk or of an archive.
+fn list(archives: &Archives, directory: &Path) -> io::Result<Listing> {
+    match archives.holding(directory) {
+        Some(archive) => archive.list(directory),
+        None => Listing::read(directory),
+    }
+}
+
 fn is_partition(listing: &Listing) -> bool {
     listing.files.iter().any(|file| PartitionFile::parse(&file.name).marks_a_partition())
 }
@@ -204,11 +257,9 @@ impl Remarks {
     /// Names the entries of a directory that are neither files nor directories, or cannot be read.
     pub(super) fn irregular(&mut self, directory: &Path, listing: &Listing) {
         for link in &listing.links {
-            let path = directory.join(link);
-            let target = fs::read_link(&path).map(|to| to.display().to_string().escape_debug().to_string());
-            let target = target.map_or_else(|_| String::new(), |to| format!(" to {to}"));
-            let said = format!("a symbolic link{target}: not followed, name it to have it read");
-            if holds_records(link) {
+            let path = directory.join(&link.name);
+            let said = listing.said_of(link);
+            if holds_records(&link.name) {
                 self.unreadable(&path, said);
             } else {
                 self.note(&path, said);
@@ -231,7 +282,7 @@ impl Remarks {
 }
 
 /// Whether a name is that of a segment or of a partition directory, so that records go unread with it.
-fn holds_records(name: &str) -> bool {
+pub(super) fn holds_records(name: &str) -> bool {
     let is_segment = Path::new(name).extension().is_some_and(|extension| extension == "log");
     let is_partition = name.rsplit_once('-').is_some_and(|(topic, partition)| {
         !topic.is_empty() && !partition.is_empty() && partition.bytes().all(|byte| byte.is_ascii_digit())

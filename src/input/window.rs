@@ -7,6 +7,7 @@
 
 use super::identity::FileIdentity;
 use super::pace::{PIECE, Pace};
+use super::place::{FilePlace, Within};
 #[cfg(target_os = "linux")]
 use super::residency::Residency;
 use crate::format::ByteSource;
@@ -20,7 +21,7 @@ const BUFFER: usize = 1 << 20;
 /// A file, open for reading, and the part of it that is in memory.
 #[derive(Debug)]
 pub struct FileWindow {
-    file: File,
+    bytes: Bytes,
     len: u64,
     /// Where the buffer begins in the file.
     start: u64,
@@ -30,30 +31,46 @@ pub struct FileWindow {
     capacity: usize,
     bytes_read: u64,
     pace: Option<&'static Pace>,
-    /// What is to be dropped from the page cache behind the reading.
-    #[cfg(target_os = "linux")]
-    residency: Option<Residency>,
+}
+
+/// Where the bytes come from.
+#[derive(Debug)]
+enum Bytes {
+    OnDisk {
+        file: File,
+        /// What is to be dropped from the page cache behind the reading.
+        #[cfg(target_os = "linux")]
+        residency: Option<Residency>,
+    },
+    InArchive(Within),
 }
 
 impl FileWindow {
-    /// Opens `path` read-only, to be read up to `len` bytes.
+    /// Opens what is at `place` read-only, to be read up to `len` bytes.
     ///
     /// # Errors
     /// What the system says.
-    pub fn open(path: &Path, len: u64) -> io::Result<Self> {
-        Self::with_capacity(path, len, BUFFER)
+    pub fn open(place: &FilePlace, len: u64) -> io::Result<Self> {
+        Self::with_capacity(place, len, BUFFER)
     }
 
     /// As [`FileWindow::open`], with a buffer of `capacity` bytes.
     ///
     /// # Errors
     /// What the system says.
-    pub fn with_capacity(path: &Path, len: u64, capacity: usize) -> io::Result<Self> {
-        let file = open_read_only(path)?;
+    pub fn with_capacity(place: &FilePlace, len: u64, capacity: usize) -> io::Result<Self> {
+        let bytes = if let Some(within) = place.within() {
+            Bytes::InArchive(within.clone())
+        } else {
+            let file = open_read_only(place.path())?;
+            Bytes::OnDisk {
+                #[cfg(target_os = "linux")]
+                residency: Some(Residency::of(len)),
+                file,
+            }
+        };
         Ok(Self {
-            #[cfg(target_os = "linux")]
-            residency: Some(Residency::of(len)),
-            file,
+            bytes,
             len,
             start: 0,
             filled: 0,
@@ -83,9 +100,12 @@ impl FileWindow {
         self
     }
 
-    /// Which file it is.
+    /// Which file it is; archives stay open, so that theirs are always the same.
     pub(super) fn identity(&self) -> Option<FileIdentity> {
-        FileIdentity::of(&self.file.metadata().ok()?)
+        match &self.bytes {
+            Bytes::OnDisk { file, .. } => FileIdentity::of(&file.metadata().ok()?),
+            Bytes::InArchive(_) => None,
+        }
     }
 
     /// Reads once into `room`, as much as the limit on the rate allows at once.
@@ -99,20 +119,26 @@ impl FileWindow {
             None => range,
         };
         let Some(room) = self.buffer.get_mut(range) else { return Ok(0) };
-        #[cfg(target_os = "linux")]
-        if let Some(residency) = &mut self.residency {
-            let end = from.saturating_add(u64::try_from(room.len()).unwrap_or(u64::MAX));
-            if residency.before(&self.file, &(from..end)).is_none() {
-                self.residency = None;
+        match &mut self.bytes {
+            Bytes::InArchive(within) => within.archive.read_at(within.start.saturating_add(from), room),
+            #[cfg(target_os = "linux")]
+            Bytes::OnDisk { file, residency } => {
+                if let Some(pages) = residency {
+                    let end = from.saturating_add(u64::try_from(room.len()).unwrap_or(u64::MAX));
+                    if pages.before(file, &(from..end)).is_none() {
+                        *residency = None;
+                    }
+                }
+                let read = read_at(file, room, from)?;
+                if let Some(pages) = residency {
+                    let end = from.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+                    pages.passed(file, from..end);
+                }
+                Ok(read)
             }
+            #[cfg(not(target_os = "linux"))]
+            Bytes::OnDisk { file } => read_at(file, room, from),
         }
-        let read = read_at(&self.file, room, from)?;
-        #[cfg(target_os = "linux")]
-        if let Some(residency) = &mut self.residency {
-            let end = from.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
-            residency.passed(&self.file, from..end);
-        }
-        Ok(read)
     }
 
     /// Bytes of memory that the buffer holds now.
@@ -194,8 +220,8 @@ impl FileWindow {
 #[cfg(target_os = "linux")]
 impl Drop for FileWindow {
     fn drop(&mut self) {
-        if let Some(residency) = &mut self.residency {
-            residency.finish(&self.file);
+        if let Bytes::OnDisk { file, residency: Some(residency) } = &mut self.bytes {
+            residency.finish(file);
         }
     }
 }
@@ -226,7 +252,7 @@ pub(super) fn became_shorter(now: u64, before: u64) -> io::Error {
 /// Opens for reading alone, and where the system allows it without a trace in the file's access
 /// time, and without pushing what the broker reads out of the page cache.
 #[cfg(target_os = "linux")]
-fn open_read_only(path: &Path) -> io::Result<File> {
+pub(super) fn open_read_only(path: &Path) -> io::Result<File> {
     use rustix::fs::{Advice, OFlags, fadvise};
     use std::os::unix::fs::OpenOptionsExt;
 
@@ -244,17 +270,17 @@ fn open_read_only(path: &Path) -> io::Result<File> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_read_only(path: &Path) -> io::Result<File> {
+pub(super) fn open_read_only(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
 #[cfg(unix)]
-fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+pub(super) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, position)
 }
 
 #[cfg(windows)]
-fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+pub(super) fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, position)
 }
 
@@ -277,7 +303,7 @@ mod tests {
     fn every_window_holds_the_bytes_of_its_place() {
         let all = bytes(1000);
         let file = file(&all);
-        let mut window = FileWindow::with_capacity(file.path(), 1000, 64).unwrap();
+        let mut window = FileWindow::with_capacity(&file.path().to_owned().into(), 1000, 64).unwrap();
         // Forward, across the end of the buffer, larger than it, backward, at and behind the end.
         for (position, length) in [
             (0, 10),
@@ -302,7 +328,7 @@ mod tests {
     #[test]
     fn the_buffer_grows_for_a_large_batch_and_shrinks_again() {
         let file = file(&bytes(10_000));
-        let mut window = FileWindow::with_capacity(file.path(), 10_000, 100).unwrap();
+        let mut window = FileWindow::with_capacity(&file.path().to_owned().into(), 10_000, 100).unwrap();
         window.window(0, 100).unwrap();
         assert!(window.buffer_size() < 1000);
         window.window(50, 5000).unwrap();
@@ -314,7 +340,7 @@ mod tests {
     #[test]
     fn what_was_appended_since_is_not_read() {
         let mut file = file(&bytes(100));
-        let mut window = FileWindow::open(file.path(), 100).unwrap();
+        let mut window = FileWindow::open(&file.path().to_owned().into(), 100).unwrap();
         file.write_all(&[7; 100]).unwrap();
         assert_eq!(window.window(0, 200).unwrap().len(), 100);
         assert!(window.window(100, 1).unwrap().is_empty());
@@ -323,7 +349,7 @@ mod tests {
     #[test]
     fn a_file_that_became_shorter_says_so_and_what_is_left_can_be_read() {
         let file = file(&bytes(1000));
-        let mut window = FileWindow::with_capacity(file.path(), 1000, 64).unwrap();
+        let mut window = FileWindow::with_capacity(&file.path().to_owned().into(), 1000, 64).unwrap();
         window.window(0, 64).unwrap();
         file.as_file().set_len(100).unwrap();
         assert_eq!(window.window(70, 30).unwrap(), &bytes(1000)[70..100]);
@@ -338,7 +364,7 @@ mod tests {
     fn what_is_given_away_is_read_once_and_the_rest_stays() {
         let all = bytes(10_000);
         let file = file(&all);
-        let mut window = FileWindow::with_capacity(file.path(), 10_000, 100).unwrap();
+        let mut window = FileWindow::with_capacity(&file.path().to_owned().into(), 10_000, 100).unwrap();
         let (mut position, mut spare) = (0, Vec::new());
         for (wanted, length) in [(100, 70), (100, 100), (300, 290), (100, 1), (5000, 4000), (100, 50)] {
             window.window(position, wanted).unwrap();
@@ -359,7 +385,7 @@ mod tests {
     fn one_pass_reads_every_byte_once() {
         let all = bytes(100_000);
         let file = file(&all);
-        let mut window = FileWindow::with_capacity(file.path(), 100_000, 1000).unwrap();
+        let mut window = FileWindow::with_capacity(&file.path().to_owned().into(), 100_000, 1000).unwrap();
         let mut position = 0;
         while position < 100_000 {
             assert_eq!(window.window(position, 61).unwrap()[0], all[usize::try_from(position).unwrap()]);

@@ -53,6 +53,29 @@ pub fn a_segment_is_tiled(bytes: &[u8]) {
     }
 }
 
+/// Takes the bytes for an archive: every file lies in it, and no name leads out of it.
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn an_archive_is_listed(bytes: &[u8]) {
+    is_listed(bytes);
+    // With checksums that are right, so that mutations get past them.
+    let mut repaired = bytes.to_vec();
+    for header in repaired.chunks_exact_mut(512) {
+        header[148..156].copy_from_slice(b"        ");
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    }
+    is_listed(&repaired);
+}
+
+fn is_listed(bytes: &[u8]) {
+    for (name, start, len) in crate::input::files_of_archive(bytes).unwrap_or_default() {
+        assert!(start.checked_add(len).is_some_and(|end| end <= bytes.len() as u64) || len == 0, "{name}");
+        assert!(name.split('/').all(|part| part != ".."), "{name}");
+    }
+}
+
 /// Makes the bytes a batch, with the right length, magic and checksum, and reads it: it is taken
 /// for what it is, and its records stay within it.
 ///

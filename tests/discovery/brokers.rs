@@ -9,7 +9,7 @@ fn set(name: &str, leftovers: Leftovers) -> Inventory {
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.is_dir() && path.file_name().unwrap().to_string_lossy().starts_with("data"));
-    let inventory = discover(&paths, &DiscoverOptions { leftovers }).unwrap();
+    let inventory = discover(&paths, &DiscoverOptions { leftovers, ..DiscoverOptions::default() }).unwrap();
     assert!(inventory.damage.is_empty(), "{:?}", inventory.damage);
     inventory
 }

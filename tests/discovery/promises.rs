@@ -43,7 +43,7 @@ fn nothing_is_changed_and_a_read_only_tree_will_do() {
     let inventory = tree.try_discover(&["data"], Leftovers::List).unwrap();
     for segment in inventory.partitions.iter().flat_map(|partition| &partition.segments) {
         for mode in [ReadMode::Positioned, ReadMode::Mapped] {
-            let mut source = open_segment(&segment.path, mode, segment.len).unwrap();
+            let mut source = open_segment(&segment.place, mode, segment.len).unwrap();
             assert!(!source.window(0, 61).unwrap().is_empty());
         }
     }

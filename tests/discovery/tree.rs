@@ -62,7 +62,8 @@ impl Tree {
 
     pub fn try_discover(&self, paths: &[&str], leftovers: Leftovers) -> Result<Inventory, String> {
         let paths: Vec<_> = paths.iter().map(|path| self.at(path)).collect();
-        discover(&paths, &DiscoverOptions { leftovers }).map_err(|error| error.to_string())
+        discover(&paths, &DiscoverOptions { leftovers, ..DiscoverOptions::default() })
+            .map_err(|error| error.to_string())
     }
 }
 

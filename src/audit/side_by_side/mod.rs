@@ -29,7 +29,7 @@ use crate::candidates::{DigestKey, RowStore};
 use crate::compare;
 use crate::error::AuditError;
 use crate::facts::Sessions;
-use crate::input::{self, DiscoverOptions};
+use crate::input;
 use crate::judgement;
 use crate::keys::KeySpec;
 use crate::plan::{KeyChoice, Sample, TopicPlan};
@@ -76,7 +76,7 @@ fn compare_all(
     listed: usize,
     threads: usize,
 ) -> Result<SideBySide, AuditError> {
-    let mut inventory = input::discover(sides, &DiscoverOptions { leftovers: options.leftovers })?;
+    let mut inventory = input::discover(sides, &options.discover())?;
     let large = LargeBatches::new(options.limits);
     let every: Vec<usize> = (0..inventory.partitions.len()).collect();
     let internal = InternalTopics::read(&inventory, &every, options);

@@ -57,10 +57,9 @@ pub(super) fn find(
 ) -> Result<(Vec<DirPair>, Vec<String>), AuditError> {
     let mut of_side = Vec::with_capacity(sides.len());
     for side in sides {
-        let root = std::fs::canonicalize(side)
-            .map_err(|source| AuditError::Unreadable { path: side.clone(), source })?;
+        let Some(root) = inventory.root_of(side) else { continue };
         let below =
-            |(_, dir): &(usize, &PartitionDir)| dir.path.starts_with(&root) || root.starts_with(&dir.path);
+            |(_, dir): &(usize, &PartitionDir)| dir.path.starts_with(root) || root.starts_with(&dir.path);
         let dirs: Vec<usize> =
             inventory.partitions.iter().enumerate().filter(below).map(|(at, _)| at).collect();
         of_side.push(dirs);

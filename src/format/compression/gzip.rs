@@ -86,6 +86,16 @@ impl Gzip {
     }
 }
 
+/// How many bytes the header of a member has.
+///
+/// # Errors
+/// When the bytes do not begin with one.
+pub fn header_length(bytes: &[u8]) -> Result<usize, FormatError> {
+    let mut cursor = Cursor::new(bytes);
+    skip_header(&mut cursor)?;
+    Ok(bytes.len().saturating_sub(cursor.left()))
+}
+
 fn skip_header(cursor: &mut Cursor<'_>) -> Result<(), FormatError> {
     let [id1, id2, method, flags] = cursor.array("gzip header")?;
     if [id1, id2, method] != [0x1f, 0x8b, 8] {

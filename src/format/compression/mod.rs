@@ -10,6 +10,8 @@ mod output;
 mod snappy;
 mod zstd;
 
+pub use self::gzip::header_length as gzip_header_length;
+
 use self::gzip::Gzip;
 use self::lz4::HeaderChecksum;
 use self::output::Output;
