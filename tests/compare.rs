@@ -216,3 +216,43 @@ fn only_chosen_topics_are_compared_and_a_mirror_goes_with_its_source() {
     assert_eq!(nothing.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("invoices"), "{nothing:?}");
 }
+
+#[test]
+fn the_timeline_tells_what_happened_and_which_copies_show_it() {
+    let paths = set("three-brokers-diverged", &["data-3", "data-2"]);
+    let table = |more: &[&str]| {
+        let output = compare(&paths, more);
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!table(&[]).contains("Timeline"));
+    let shown = table(&["--timeline"]);
+    let timeline = shown.split_once("Timeline (UTC").unwrap().1;
+    assert!(timeline.contains("only in "), "{shown}");
+    let answer = told(&paths, &["--timeline", "--max-ranges", "0"], 1);
+    let events = answer["events"].as_array().unwrap();
+    assert_eq!(answer["eventsOmitted"], 0);
+    // The leader that was elected without being in sync stands in one history alone.
+    let parted = events.iter().filter(|event| event["kind"] == "leader-epoch");
+    assert!(
+        parted.clone().any(|event| event["detail"].as_str().unwrap().starts_with("only in ")),
+        "{events:#?}"
+    );
+    // What happened to both is told once.
+    let mut told: Vec<String> = events.iter().map(ToString::to_string).collect();
+    told.sort();
+    told.dedup();
+    assert_eq!(told.len(), events.len());
+    let in_a_partition = |partition: i64| -> Vec<i64> {
+        let of = events.iter().filter(|event| event["partition"] == partition);
+        of.filter_map(|event| event["timestamp"].as_i64()).collect()
+    };
+    assert!(in_a_partition(0).is_sorted(), "{events:#?}");
+    let same = told_alone(&set("three-brokers-rejoined", &["data-1", "data-1"]));
+    assert!(!same.iter().any(|event| event["detail"].as_str().unwrap().contains("only in")), "{same:#?}");
+}
+
+/// The events of copies that are equal.
+fn told_alone(paths: &[PathBuf]) -> Vec<Value> {
+    told(paths, &[], 0)["events"].as_array().unwrap().clone()
+}

@@ -12,8 +12,15 @@ fn text(name: &str) -> String {
 }
 
 /// Documents that show commands with what they print.
-const SHOWING: [&str; 5] =
-    ["README.md", "docs/evidence.md", "docs/findings.md", "docs/keys.md", "docs/paged.md"];
+const SHOWING: [&str; 7] = [
+    "README.md",
+    "docs/compare.md",
+    "docs/evidence.md",
+    "docs/findings.md",
+    "docs/keys.md",
+    "docs/offsets.md",
+    "docs/paged.md",
+];
 
 /// A command of a document that runs this tool, with what is shown below it.
 #[derive(Debug, PartialEq)]
