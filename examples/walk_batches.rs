@@ -20,7 +20,7 @@ pub fn run(paths: &[PathBuf], out: &mut dyn Write) -> Result<(), Box<dyn std::er
         let Some(log_dir) = inventory.log_dir(directory) else { continue };
         for segment in &directory.segments {
             writeln!(out, "{}", directory.display_of(&segment.file_name))?;
-            let source = input::open_segment(&segment.path, ReadMode::default(), segment.len)?;
+            let source = input::open_segment(&segment.place, ReadMode::default(), segment.len)?;
             let tail = directory.tail_expectation(segment, log_dir);
             let mut scanner = SegmentScanner::new(source, segment.base, tail);
             // Every byte of the file is in exactly one item.

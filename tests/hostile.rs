@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its data has failed")]
 
 use dedup_audit::dump::{Audience, DumpOptions, dump_file};
+use dedup_audit::input::Archives;
 use dedup_audit::report::layout::Width;
 use dedup_audit::report::{saved, table};
 use dedup_audit::testkit::{SegmentBuilder, batch};
@@ -327,7 +328,7 @@ fn no_dump_lets_harm_through() {
         let options = DumpOptions { audience: Audience::Terminal, ..DumpOptions::default() };
         for file in [&log, &snapshot, &topic, &meta] {
             let (mut said, mut talk) = (Vec::new(), Vec::new());
-            dump_file(Path::new(file), &options, &mut said, &mut talk).unwrap();
+            dump_file(Path::new(file), &mut Archives::default(), &options, &mut said, &mut talk).unwrap();
             for text in [said, talk] {
                 assert_calm(&format!("dump {file}"), &String::from_utf8(text).unwrap());
             }

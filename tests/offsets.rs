@@ -150,7 +150,7 @@ fn every_version_of_a_commit_tells_who_has_the_copies_behind_it() {
     );
     let table = offsets(&[tree.path()], &[]);
     assert!(!table.stdout.contains(&0x1b), "a hostile name reaches no terminal");
-    assert!(String::from_utf8_lossy(&table.stdout).contains("all is behind all surplus copies"));
+    assert!(String::from_utf8_lossy(&table.stdout).contains("all has committed past all surplus copies"));
 }
 
 #[test]

@@ -19,8 +19,9 @@ use std::process::ExitCode;
   dedup-audit compare broker-1 broker-2 broker-3
   dedup-audit compare before/orders-0 after/orders-0
   dedup-audit compare east west --mirror orders=east.orders --key json:/orderId",
-    after_help = "The first path is held against each of the others. Replicas (equal topic id and partition) are compared offset by
-offset; a mirror has another name and is matched by --key, or by key and value.
+    after_help = "The first path is held against each of the others; a partition that it lacks, against the next that has it. Replicas
+(equal topic id and partition) are compared offset by offset; a mirror has another name and is matched by --key, or by
+key and value.
 
 Exit status: 0 equal, retention and compaction aside; 1 different; 2 could not run; 3 equal as far as it could be
 read; 130 interrupted."

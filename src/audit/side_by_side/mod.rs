@@ -161,7 +161,8 @@ fn compare_all(
             let comparison = compare::compare(&a, &b, options.mode, &|| options.watch.is_stopped());
             interrupted |= comparison.stopped_at.is_some();
             let told = teller.replicas(pair, &comparison);
-            if comparison.stopped_at.is_none() {
+            // A directory is no copy of itself.
+            if comparison.stopped_at.is_none() && pair.a != pair.b {
                 replicas.extend(compared::pair(&inventory, &subjects, pair.a, pair.b, comparison));
             }
             told

@@ -2,6 +2,7 @@
 
 use crate::error::AuditError;
 use crate::input::{Inventory, PartitionDir};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Topics of the first path and of the others that are mirrors of each other.
@@ -64,10 +65,17 @@ pub(super) fn find(
             inventory.partitions.iter().enumerate().filter(below).map(|(at, _)| at).collect();
         of_side.push(dirs);
     }
-    let Some((first, others)) = of_side.split_first() else { return Ok((Vec::new(), Vec::new())) };
-    let mut pairs = Vec::new();
-    for other in others {
-        let found = between(inventory, first, other, names);
+    let Some(first) = of_side.first() else { return Ok((Vec::new(), Vec::new())) };
+    let mut pairs: Vec<DirPair> = Vec::new();
+    for (number, other) in of_side.iter().enumerate().skip(1) {
+        let mut found: Vec<DirPair> = Vec::new();
+        // What the first path does not hold is held against the next that does: a topic need not be on
+        // every broker.
+        for earlier in of_side.iter().take(number) {
+            let known: BTreeSet<usize> = found.iter().map(|pair| pair.b).collect();
+            let more = between(inventory, earlier, other, names);
+            found.extend(more.into_iter().filter(|pair| !known.contains(&pair.b)));
+        }
         if found.is_empty()
             && let ([a], [b]) = (first.as_slice(), other.as_slice())
         {
@@ -76,10 +84,14 @@ pub(super) fn find(
         }
         pairs.extend(found);
     }
+    // A path that is named twice, for a topic and its mirror in it, is not meant to be compared with itself.
+    if pairs.iter().any(|pair| pair.matched_by == MatchedBy::Record) {
+        pairs.retain(|pair| pair.a != pair.b);
+    }
     if pairs.is_empty() {
         let shown: Vec<_> = sides.iter().map(|side: &PathBuf| Path::display(side).to_string()).collect();
         return Err(AuditError::Usage(format!(
-            "{}: no partition of the first is in the others; a mirror with another name is given as \
+            "{}: no partition of one is in another; a mirror with another name is given as \
              --mirror NAME=OTHER",
             shown.join(", ")
         )));

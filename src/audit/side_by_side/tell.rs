@@ -170,6 +170,8 @@ fn snapshot_pair(a: &Snapshot, b: &Snapshot) -> Option<SnapshotPair> {
             told.producer_ids = ids.into_iter().filter(|id| a.get(id) != b.get(id)).collect();
             (!told.producer_ids.is_empty()).then_some(told)
         }
+        // Damaged in the same way: no difference.
+        (Err(a), Err(b)) if a == b => None,
         (Err(why), _) | (_, Err(why)) => {
             told.unreadable = Some(why.clone());
             Some(told)

@@ -109,7 +109,11 @@ fn position_of(page: &mut Page, position: &GroupPosition) {
         position.commits.first().and_then(|commit| commit.timestamp),
         position.commits.last().and_then(|commit| commit.timestamp),
     );
-    let times = if times.is_empty() { times } else { format!(", {times}") };
+    let times = match (times.is_empty(), position.commits_omitted) {
+        (true, _) => times,
+        (false, 0) => format!(", {times}"),
+        (false, _) => format!(", the last {} of them {times}", number(position.commits.len() as u64)),
+    };
     page.item(
         2,
         &format!(

@@ -46,11 +46,11 @@ fn consumed(page: &mut Page, finding: &Finding) {
         .iter()
         .take(GROUPS)
         .map(|by| match (by.all, by.copies) {
-            (true, _) => format!("{} is behind all surplus copies", named(&by.group)),
+            (true, _) => format!("{} has committed past all surplus copies", named(&by.group)),
             (false, 0) => format!("{} has reached none of them", named(&by.group)),
             (false, copies) => {
                 let all = number(finding.counts.surplus_records);
-                format!("{} is behind {} of {all}", named(&by.group), number(copies))
+                format!("{} has committed past {} of {all}", named(&by.group), number(copies))
             }
         })
         .collect();
