@@ -159,11 +159,19 @@ fn case_3_the_epoch_of_a_marker_is_not_that_of_its_data() {
         .unwrap()
         .iter()
         .flat_map(|producer| producer["sessions"].as_array().unwrap())
-        .map(|session| (session["session"].as_str().unwrap(), session["endedBy"].as_str().unwrap()))
+        .map(|session| {
+            let text = |field: &str| session[field].as_str().unwrap_or("");
+            (text("session"), text("endedBy"), text("transactionEpochs"))
+        })
         .collect();
     assert_eq!(
         ended,
-        [("7#1", "log-end"), ("8#1", "next-session"), ("8#2", "log-end"), ("9#1", "open-transaction")]
+        [
+            ("7#1", "log-end", "one-for-each"),
+            ("8#1", "next-session", "one-for-all"),
+            ("8#2", "log-end", "one-for-all"),
+            ("9#1", "open-transaction", "")
+        ]
     );
 }
 

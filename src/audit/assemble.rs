@@ -6,7 +6,7 @@ use super::options::{AuditOptions, Records};
 use super::pass::PartitionOutcome;
 use super::topics::Topics;
 use crate::facts::{PartitionContext, PartitionFacts, Position, PositionKey, Sessions};
-use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
+use crate::finding::{Code, Event, Finding, Outcome, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::{self, duplicates::Examples};
 use crate::plan::adviser::Candidate;
@@ -14,9 +14,10 @@ use crate::plan::{RepeatsOf, TopicPlan};
 use crate::relations::{self, PartitionNote, PositionNote, Relations, SessionNote, SessionSpan, TopicNote};
 use crate::report::model::{
     Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
-    ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport, TransactionalId,
-    UndecodedReport, Updates, Visibility, VisibleRecords,
+    ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport, TransactionEpochs,
+    TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
+use crate::units::{ProducerEpoch, ProducerId};
 use std::collections::BTreeMap;
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
@@ -276,6 +277,8 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
                 *undecoded.entry(why).or_insert(0) += records;
             }
         }
+        let unfollowed = outcome.not_followed.detail();
+        coverage.notes.extend(unfollowed.map(|detail| Note::about(dir.display.clone(), detail)));
         for (segment, found) in &outcome.damage {
             let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
             coverage.damage.push(DamageReport::new(dir.display_of(file), found));
@@ -477,6 +480,13 @@ fn reported(stretch: &crate::facts::ProtectionStretch) -> Stretch {
 /// Producers by id, with what each session wrote to each partition.
 fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
     let mut by_id: BTreeMap<i64, ProducerReport> = BTreeMap::new();
+    let styles: Vec<_> = parts
+        .led
+        .iter()
+        .map(|&at| {
+            parts.outcomes.get(at).map_or_else(BTreeMap::new, |outcome| epochs_of_ends(&outcome.facts))
+        })
+        .collect();
     for (_, session) in parts.sessions.iter() {
         let producer = by_id.entry(session.producer_id.0).or_insert_with(|| ProducerReport {
             producer_id: session.producer_id.0,
@@ -507,6 +517,11 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
                 topic: dir.topic.clone(),
                 partition: dir.partition,
                 transactional: session.transactional,
+                transaction_epochs: styles.get(span.partition).and_then(|styles| {
+                    span.epochs
+                        .iter()
+                        .find_map(|epoch| styles.get(&(epoch.producer_id, epoch.producer_epoch)).copied())
+                }),
                 first_offset: span.first_offset.0,
                 last_offset: span.last_offset.0,
                 batches: epochs.iter().map(|epoch| epoch.batches).sum(),
@@ -525,6 +540,23 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
     let omitted = count(producers.len().saturating_sub(parts.listed()));
     producers.truncate(parts.listed());
     (producers, omitted)
+}
+
+/// What the ends of transactions say of a producer's epochs. A commit never raises the epoch under the
+/// older protocols; an abort does when the coordinator ends what took too long.
+fn epochs_of_ends(
+    facts: &PartitionFacts,
+) -> BTreeMap<(ProducerId, Option<ProducerEpoch>), TransactionEpochs> {
+    let told = facts.transactions.iter().filter_map(|span| {
+        let (data, marker) = (span.producer_epoch?, span.marker_epoch?);
+        let style = match span.outcome {
+            Outcome::Committed | Outcome::Aborted if data == marker => TransactionEpochs::OneForAll,
+            Outcome::Committed => TransactionEpochs::OneForEach,
+            Outcome::Aborted | Outcome::Open | Outcome::Other(_) => return None,
+        };
+        Some(((span.producer_id, Some(data)), style))
+    });
+    told.collect()
 }
 
 fn transactional_id(value: &str) -> TransactionalId {

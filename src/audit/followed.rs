@@ -33,6 +33,34 @@ const SHOWN: usize = 64;
 /// Stands for keys among the digests.
 const FOLLOWED_KEY: u32 = 0x666f_6c6c;
 
+/// What the bounds left out where keys were to be followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NotFollowed {
+    /// Bytes of the log behind the bound.
+    pub(super) bytes: u64,
+    /// Records of keys beyond the number of those that are followed.
+    pub(super) records: u64,
+}
+
+impl NotFollowed {
+    /// In words, where anything was left out.
+    pub(super) fn detail(self) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.bytes > 0 {
+            parts.push(format!("{} bytes behind the first part", self.bytes));
+        }
+        if self.records > 0 {
+            parts.push(format!("{} records of further keys", self.records));
+        }
+        (!parts.is_empty()).then(|| {
+            format!(
+                "versions and writers of single keys were not followed in {}: order-broken and interleaved-writers do not speak of them",
+                parts.join(" and in ")
+            )
+        })
+    }
+}
+
 /// Adds what following the keys tells to the facts of the partitions.
 pub(super) fn follow(
     subjects: &[Subject<'_>],
@@ -70,10 +98,14 @@ pub(super) fn follow(
             Some((walk.at, walk.over(subject, share.min(BYTES), digest_key, reader, options)))
         })
         .collect();
-    for (at, (versions, turns)) in found {
+    for (at, followed) in found {
         let Some(outcome) = outcomes.get_mut(at) else { continue };
-        outcome.facts.versions = versions.map(VersionFold::finish).unwrap_or_default();
-        outcome.facts.turns = turns.finish();
+        outcome.facts.versions = followed.versions.map(VersionFold::finish).unwrap_or_default();
+        outcome.facts.turns = followed.turns.finish();
+        outcome.not_followed = NotFollowed {
+            bytes: followed.unread,
+            records: outcome.facts.versions.not_followed.max(outcome.facts.turns.not_followed),
+        };
     }
 }
 
@@ -121,7 +153,7 @@ impl Walk {
         digest_key: DigestKey,
         mut reader: BatchReader<'_>,
         options: &AuditOptions,
-    ) -> (Option<VersionFold>, TurnFold) {
+    ) -> Followed {
         let mut following = Following {
             walk: self,
             subject,
@@ -133,7 +165,12 @@ impl Walk {
                 .map(|field| VersionFold::new(field.pointer.to_string(), field.kind)),
             turns: TurnFold::default(),
         };
-        for segment in &subject.segments {
+        let mut unread = 0;
+        'segments: for segment in &subject.segments {
+            if unread > 0 {
+                unread += segment.len;
+                continue;
+            }
             let Ok(source) = segment.open(options.mode) else { continue };
             let mut scanner = segment.scanner(source, FilePosition(0), None);
             // Damage is told by the pass.
@@ -141,14 +178,23 @@ impl Walk {
                 let SegmentItem::Batch(batch) = item else { continue };
                 let bytes = u64::try_from(batch.bytes.len()).unwrap_or(u64::MAX);
                 if bytes > left {
-                    return (following.versions, following.turns);
+                    unread = segment.len.saturating_sub(batch.position.0);
+                    continue 'segments;
                 }
                 left -= bytes;
                 following.take(&batch, &mut reader);
             }
         }
-        (following.versions, following.turns)
+        Followed { versions: following.versions, turns: following.turns, unread }
     }
+}
+
+/// What one walk found.
+struct Followed {
+    versions: Option<VersionFold>,
+    turns: TurnFold,
+    /// Bytes behind the bound.
+    unread: u64,
 }
 
 struct Following<'w, 's> {
@@ -209,7 +255,48 @@ fn shown(key: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pass::SubjectSegment;
     use super::*;
+    use crate::facts::PartitionContext;
+    use crate::format::segment::TailExpectation;
+    use crate::testkit::{SegmentBuilder, batch};
+
+    #[test]
+    fn what_the_bounds_left_out_is_said_and_nothing_where_they_did_not_bite() {
+        assert_eq!(NotFollowed::default().detail(), None);
+        let both = NotFollowed { bytes: 7, records: 3 }.detail().unwrap();
+        assert!(both.contains("7 bytes behind the first part and in 3 records of further keys"), "{both}");
+    }
+
+    /// A walk that may look at one batch of three.
+    #[test]
+    fn a_walk_tells_how_much_lies_behind_its_bound() {
+        let log = (0..3).fold(SegmentBuilder::new(), |log, at| {
+            log.batch(batch().producer(7, 0, at).record("row", format!("value {at}")))
+        });
+        let first = u64::try_from(log.places()[1].position).unwrap();
+        let (file, bytes) = (tempfile::NamedTempFile::new().unwrap(), log.bytes());
+        std::fs::write(file.path(), &bytes).unwrap();
+        let len = u64::try_from(bytes.len()).unwrap();
+        let walk = Walk { at: 0, log_start: Offset(0), field: None, turns: true };
+        let segment = SubjectSegment {
+            path: file.path().to_owned(),
+            base: Offset(0),
+            next_base: None,
+            len,
+            identity: None,
+            tail: TailExpectation::MayBeTorn,
+        };
+        let lane = RecordLane::Skip;
+        let subject = Subject { context: PartitionContext::default(), lane, segments: vec![segment] };
+        let large = LargeBatches::new(AuditOptions::over(Vec::new()).limits);
+        for (bound, unread) in [(first, len - first), (len, 0)] {
+            let reader = BatchReader::new(&large);
+            let options = AuditOptions::over(Vec::new());
+            let followed = walk.over(&subject, bound, DigestKey::random(), reader, &options);
+            assert_eq!(followed.unread, unread);
+        }
+    }
 
     #[test]
     fn long_keys_are_cut_and_other_bytes_are_in_base64() {

@@ -13,6 +13,7 @@ use super::{assemble, compared, routing, snapshots};
 use crate::finding::Finding;
 use crate::input::{Inventory, PartitionDir};
 use crate::judgement::collisions::{BatchPlaces, Copies};
+use crate::judgement::offsets::Follower;
 use crate::judgement::reuse::Reused;
 use crate::judgement::{self, duplicates};
 use crate::plan::Proof;
@@ -55,6 +56,7 @@ pub(super) fn judge(
     };
     let as_of = logs.as_of();
     findings.extend(judgement::single_facts(&logs.judged, &logs.sessions, copies, as_of, options.examples));
+    findings.extend(judgement::offsets::judge_followers(&followers(logs)));
     let counts = |topic: &str| partition_count(options, &prepared.internal, topic);
     let routed =
         routing::topics(inventory, leaders, &prepared.topics, &prepared.routings, logs.outcomes, &counts);
@@ -81,10 +83,34 @@ pub(super) fn judge(
         verifier.put_values(&mut findings);
     }
     notes.extend(unequal);
+    notes.extend(unclean_ends(logs));
     notes.extend(snapshots::gone(inventory, &logs.contexts));
     judgement::identify(&mut findings, &prepared.topics.ids());
     judgement::link(&mut findings);
     Judged { findings, notes, accused, untold }
+}
+
+/// The replicas that do not lead, beside the ends of those that do.
+fn followers<'a>(logs: &Logs<'a>) -> Vec<Follower<'a>> {
+    let follower = |(at, &leader): (usize, &usize)| {
+        let leading_end = logs.outcomes.get(leader)?.facts.log_end_offset;
+        let partition = (*logs.contexts.get(at)?, &logs.outcomes.get(at)?.facts);
+        let directory = &logs.prepared.inventory.partitions.get(at)?.display;
+        (at != leader).then_some(Follower { partition, directory, leading_end })
+    };
+    logs.prepared.leaders.iter().enumerate().filter_map(follower).collect()
+}
+
+fn unclean_ends(logs: &Logs<'_>) -> Vec<Note> {
+    let dirs = logs.prepared.inventory.partitions.iter();
+    let logs = logs.contexts.iter().zip(logs.outcomes);
+    dirs.zip(logs)
+        .filter(|(_, (_, outcome))| !outcome.interrupted)
+        .filter_map(|(dir, (context, outcome))| {
+            let detail = judgement::offsets::unclean_end((context, &outcome.facts))?;
+            Some(Note::about(dir.display.clone(), detail))
+        })
+        .collect()
 }
 
 /// The surplus copies that findings tell of.

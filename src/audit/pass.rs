@@ -7,6 +7,7 @@
 
 use super::batches::LargeBatches;
 use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
+use super::followed::NotFollowed;
 use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
 use super::progress::Progress;
 use super::watch::Watch;
@@ -101,6 +102,8 @@ pub(super) struct PartitionOutcome {
     pub(super) first_unprotected: Option<Offset>,
     /// Whether somebody ended the reading before its end.
     pub(super) interrupted: bool,
+    /// Where single keys were not followed.
+    pub(super) not_followed: NotFollowed,
 }
 
 /// A place from which the batches of a segment can be walked over.

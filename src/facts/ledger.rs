@@ -9,7 +9,7 @@ use super::continuity::Continuity;
 use super::landmarks::Landmarks;
 use super::leader_epochs::LeaderEpochs;
 use super::order::OrderFold;
-use super::producers::{DEFAULT_EXPIRATION_MS, Producers};
+use super::producers::{Beside, DEFAULT_EXPIRATION_MS, Producers};
 use super::protection::earliest;
 use super::snapshots::SnapshotCheck;
 use super::transactions::{Marker, Transactions};
@@ -207,7 +207,9 @@ impl Ledger {
         if header.is_legacy() || !header.producer_id.is_protected() {
             return;
         }
-        self.producers.data(&self.context, &self.continuity, header);
+        let open = self.transactions.open_until(header.producer_id).is_some();
+        let beside = if open { Beside::OpenTransaction } else { Beside::Nothing };
+        self.producers.data(&self.context, &self.continuity, header, beside);
         if header.is_transactional() {
             self.transactions.data(header);
         }
@@ -276,5 +278,7 @@ impl Ledger {
     }
 }
 
+#[cfg(test)]
+mod rows;
 #[cfg(test)]
 mod tests;

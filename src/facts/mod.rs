@@ -229,6 +229,8 @@ pub enum StepKind {
     EpochDown,
     /// An epoch below that of a marker that had ended it.
     WriteBehindMarker,
+    /// Not transactional, while a transaction of the producer is open here.
+    OutsideTransaction,
 }
 
 /// One such batch, and the batch of its producer before it.

@@ -70,6 +70,13 @@ impl ProducerState {
     }
 }
 
+/// What the transactions of a partition hold of a producer when it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    Nothing,
+    OpenTransaction,
+}
+
 /// All producers of one partition.
 #[derive(Debug, Default)]
 pub(super) struct Producers {
@@ -89,7 +96,13 @@ impl Producers {
     }
 
     /// A data batch with a producer id, whose offsets `continuity` has already taken.
-    pub(super) fn data(&mut self, context: &PartitionContext, continuity: &Continuity, header: &BatchHeader) {
+    pub(super) fn data(
+        &mut self,
+        context: &PartitionContext,
+        continuity: &Continuity,
+        header: &BatchHeader,
+        beside: Beside,
+    ) {
         let time = (header.max_timestamp != -1).then_some(header.max_timestamp);
         self.widen_span(header, time);
         let newest = self.newest_timestamp;
@@ -116,7 +129,12 @@ impl Producers {
             if let Some(gap) = gap_of(transition, header, &before, continuity.tally()) {
                 self.gaps.push(context, gap, continuity.cleaned_below(context));
             }
-            if let Some(kind) = step_of(transition, header, &before) {
+            // The marker may have stood where offsets are missing.
+            let outside = beside == Beside::OpenTransaction
+                && !header.is_transactional()
+                && before.holes == continuity.tally();
+            let outside = outside.then_some(StepKind::OutsideTransaction);
+            if let Some(kind) = step_of(transition, header, &before).or(outside) {
                 if self.steps.len() < MAX_STEPS {
                     self.steps.push(SequenceStep {
                         kind,

@@ -45,6 +45,8 @@ pub struct Turns {
     pub of_many: BTreeSet<ProducerId>,
     /// Records that were looked at.
     pub records: u64,
+    /// Records of keys beyond those that are followed.
+    pub not_followed: u64,
 }
 
 /// A record with its writer.
@@ -79,6 +81,7 @@ pub struct TurnFold {
     /// For each pair who wrote a key of both last, and how often that changed.
     pairs: BTreeMap<[ProducerId; 2], (ProducerId, u64)>,
     records: u64,
+    not_followed: u64,
 }
 
 impl TurnFold {
@@ -98,6 +101,8 @@ impl TurnFold {
                     offsets: None,
                 };
                 self.keys.insert(record.key, key);
+            } else {
+                self.not_followed += 1;
             }
             return;
         };
@@ -133,7 +138,7 @@ impl TurnFold {
     /// Ends the partition.
     #[must_use]
     pub fn finish(self) -> Turns {
-        let mut turns = Turns { records: self.records, ..Turns::default() };
+        let mut turns = Turns { records: self.records, not_followed: self.not_followed, ..Turns::default() };
         let mut contests: BTreeMap<[ProducerId; 2], Contest> = BTreeMap::new();
         for key in self.keys.into_values().filter(|key| key.turns >= TURNS) {
             let writers: Vec<ProducerId> = key.writers.iter().copied().collect();

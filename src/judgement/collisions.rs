@@ -62,7 +62,10 @@ pub(super) fn is_reuse(step: &SequenceStep) -> bool {
     match step.kind {
         StepKind::Repeat => true,
         StepKind::StepBack | StepKind::Overlap => step.first_sequence.is_some_and(|first| first.get() == 0),
-        StepKind::RestartBehindDeletion | StepKind::EpochDown | StepKind::WriteBehindMarker => false,
+        StepKind::RestartBehindDeletion
+        | StepKind::EpochDown
+        | StepKind::WriteBehindMarker
+        | StepKind::OutsideTransaction => false,
     }
 }
 

@@ -178,6 +178,7 @@ fn stepped(step: &SequenceStep) -> String {
         StepKind::WriteBehindMarker => {
             format!("epoch {} writes behind a marker that had ended it", epoch(step.producer_epoch))
         }
+        StepKind::OutsideTransaction => "writes outside its open transaction".to_owned(),
     };
     format!("producer {}: {what}", step.producer_id)
 }

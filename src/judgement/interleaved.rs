@@ -137,7 +137,7 @@ mod tests {
 
     fn judged(contests: Vec<Contest>, of_many: &[i64]) -> Vec<Finding> {
         let of_many = of_many.iter().copied().map(ProducerId).collect();
-        let turns = Turns { contests, of_many, records: 40 };
+        let turns = Turns { contests, of_many, records: 40, not_followed: 0 };
         let context = PartitionContext { topic: "orders".into(), ..PartitionContext::default() };
         let facts = PartitionFacts { turns, ..PartitionFacts::default() };
         judge(&[(&context, &facts)], &Sessions::default())

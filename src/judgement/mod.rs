@@ -18,7 +18,7 @@ mod interleaved;
 mod leader_epochs;
 mod links;
 pub mod misrouted;
-mod offsets;
+pub mod offsets;
 mod order;
 mod protection;
 pub mod replicas;

@@ -13,6 +13,7 @@ use crate::facts::{HoleKind, OffsetHole, PartitionContext, PartitionFacts};
 use crate::finding::phrase::offsets;
 use crate::finding::{Code, Confidence, Finding, Severity};
 use crate::units::Offset;
+use std::collections::BTreeMap;
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
     let of_topic = |(topic, partitions): (&str, Vec<Partition<'_>>)| {
@@ -27,6 +28,75 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
         [told(topic, &missing), told(topic, &unsettled).map(not_settled)]
     };
     by_topic(partitions).into_iter().flat_map(of_topic).flatten().collect()
+}
+
+/// A replica that does not lead.
+#[derive(Clone, Copy, Debug)]
+pub struct Follower<'a> {
+    /// What lies beside its log, and what its batches say.
+    pub partition: Partition<'a>,
+    /// Its directory.
+    pub directory: &'a str,
+    /// Where the log of the replica that leads ends.
+    pub leading_end: Offset,
+}
+
+/// Replicas that do not lead and were closed below the high watermark that they had noted
+/// themselves: what they are behind the leading one by is no lag.
+#[must_use]
+pub fn judge_followers(followers: &[Follower<'_>]) -> Vec<Finding> {
+    let mut by_topic: BTreeMap<&str, Vec<(&Follower<'_>, Missing<'_>)>> = BTreeMap::new();
+    for follower in followers {
+        let (context, facts) = follower.partition;
+        let tail = tail(context, facts).filter(|_| context.clean_shutdown == Some(true));
+        by_topic.entry(&context.topic).or_default().extend(tail.map(|tail| (follower, tail)));
+    }
+    by_topic.retain(|_, cut| !cut.is_empty());
+    by_topic.into_iter().map(|(topic, cut)| cut_followers(topic, &cut)).collect()
+}
+
+fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
+    let total: u64 = cut.iter().map(|(_, missing)| size(missing)).fold(0, u64::saturating_add);
+    let replicas = count(u64::try_from(cut.len()).unwrap_or(u64::MAX), "replica", "replicas");
+    let offsets = count(total, "offset is", "offsets are");
+    let title = format!("{topic}: {offsets} missing at the end of {replicas} that did not lead");
+    let mut finding = finding(Code::OffsetGap, Confidence::Likely, title);
+    about(&mut finding, cut.iter().map(|(follower, _)| (topic, follower.partition.0.partition)));
+    finding.facts = capped(
+        cut.iter().map(|(follower, missing)| {
+            let (first, last) = range(missing);
+            let (leading, directory) = (follower.leading_end, follower.directory);
+            let held = if leading > last {
+                "the replica that leads goes on behind it".to_owned()
+            } else {
+                format!("the replica that leads ends at offset {leading}")
+            };
+            format!(
+                "{directory}: the log ends at offset {first}, its own checkpointed high watermark is {}; {held}",
+                last.next()
+            )
+        }),
+        "replicas",
+    );
+    finding.ranges = cut
+        .iter()
+        .map(|(follower, missing)| {
+            let (first, last) = range(missing);
+            place(topic, follower.partition.0.partition, first.0, last.0, "missing")
+        })
+        .collect();
+    finding.alternatives = vec![
+        dropped("lag", "a replica notes no high watermark above what it holds itself"),
+        dropped("damage", "all bytes up to its end can be read"),
+        kept("mixed files", "the checkpoint may be of another moment than the log"),
+    ];
+    finding.would_settle =
+        lines(["when and how this directory was copied, and the broker's log at its last start"]);
+    finding.advice = lines([
+        "copy these files before their broker starts: a start lowers the checkpoint and removes the evidence",
+        "look at the disk; where the leading replica holds these offsets, the broker fetches them again",
+    ]);
+    finding
 }
 
 /// What is missing in one partition.
@@ -106,6 +176,11 @@ fn told(topic: &str, missing: &[(i32, Missing<'_>)]) -> Option<Finding> {
 
 fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Missing<'a>> {
     let cleaned = |hole: &OffsetHole| facts.cleaned_below.is_some_and(|limit| hole.first_offset < limit);
+    // The files of a segment go together: an index alone is left of a file that was lost.
+    let lost_its_log = |hole: &OffsetHole| {
+        let inside = |base: &Offset| (hole.first_offset..=hole.last_offset).contains(base);
+        hole.kind != HoleKind::Inside && context.indexes_without_segment.iter().any(inside)
+    };
     let mut missing: Vec<Missing<'_>> = facts
         .holes
         .iter()
@@ -114,19 +189,33 @@ fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Mis
             HoleKind::Head => true,
             // Internal topics are compacted, whatever the files beside them say.
             HoleKind::Boundary | HoleKind::Unsettled | HoleKind::Inside => {
-                !context.internal && !cleaned(hole)
+                !context.internal && (!cleaned(hole) || lost_its_log(hole))
             }
         })
         .map(Missing::Hole)
         .collect();
-    let end_is_known = context.clean_shutdown != Some(false) && !facts.ends_in_damage;
-    if let Some(high_watermark) = context.high_watermark
-        && end_is_known
-        && high_watermark > facts.log_end_offset
-    {
-        missing.push(Missing::Tail { log_end: facts.log_end_offset, high_watermark });
-    }
+    missing.extend(tail(context, facts).filter(|_| context.clean_shutdown != Some(false)));
     missing
+}
+
+/// What a log lacks below its checkpointed high watermark.
+fn tail<'a>(context: &PartitionContext, facts: &PartitionFacts) -> Option<Missing<'a>> {
+    let log_end = facts.log_end_offset;
+    let below = context.high_watermark.filter(|mark| *mark > log_end && !facts.ends_in_damage);
+    below.map(|high_watermark| Missing::Tail { log_end, high_watermark })
+}
+
+/// What is to be said of a log that was not closed cleanly and ends below its checkpointed high
+/// watermark: its files may be of different moments, so it is nobody's fault.
+#[must_use]
+pub fn unclean_end((context, facts): Partition<'_>) -> Option<String> {
+    let Some(Missing::Tail { log_end, high_watermark }) = tail(context, facts) else { return None };
+    (context.clean_shutdown == Some(false)).then(|| {
+        format!(
+            "the log ends at offset {log_end}, below its checkpointed high watermark {high_watermark}, and was not closed \
+             cleanly: it was copied while the broker wrote, or a crash took its end"
+        )
+    })
 }
 
 fn range(missing: &Missing<'_>) -> (Offset, Offset) {
@@ -263,6 +352,42 @@ mod tests {
         assert!(judged(with(Some(false)), "D 5/0 0..4").is_empty());
         assert!(judged(with(Some(true)), "D 5/0 0..4; damage").is_empty());
         assert!(judged(with(Some(true)), "D 5/0 0..8").is_empty());
+    }
+
+    #[test]
+    fn a_replica_that_does_not_lead_is_told_below_its_own_high_watermark_and_lag_is_none() {
+        let told = |clean, high_watermark| {
+            let high_watermark = Some(Offset(high_watermark));
+            let context = PartitionContext { high_watermark, clean_shutdown: clean, ..plain() };
+            let (context, facts) = fold_in(context, "D 5/0 0..4");
+            let partition = (&context, &facts);
+            let follower = Follower { partition, directory: "two/orders-0", leading_end: Offset(12) };
+            (judge_followers(&[follower]), unclean_end(partition))
+        };
+        let (findings, note) = told(Some(true), 9);
+        assert_eq!((findings.len(), note), (1, None));
+        let fact = "two/orders-0: the log ends at offset 5, its own checkpointed high watermark is 9; the replica that leads goes on behind it";
+        assert_eq!(findings[0].facts, [fact]);
+        assert!(told(Some(true), 5).0.is_empty());
+        // Nobody knows whether the files are of one moment.
+        assert!(told(None, 9).0.is_empty());
+        let (findings, note) = told(Some(false), 9);
+        assert!(findings.is_empty());
+        assert!(
+            note.unwrap().starts_with("the log ends at offset 5, below its checkpointed high watermark 9")
+        );
+    }
+
+    #[test]
+    fn an_index_alone_below_the_last_trace_of_the_cleaner_is_left_of_a_lost_file() {
+        let script = "D 5/0 0..4; at 20; roll; D 5/0 20..24; kept 2; roll; D 5/0 25..25";
+        let told = |alone: &[i64]| {
+            let alone = alone.iter().map(|&base| Offset(base)).collect();
+            judged(PartitionContext { indexes_without_segment: alone, ..plain() }, script)
+        };
+        assert!(told(&[]).is_empty());
+        assert_eq!(told(&[8]).len(), 1);
+        assert!(told(&[25]).is_empty());
     }
 
     #[test]

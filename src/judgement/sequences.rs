@@ -27,7 +27,7 @@ fn is_anomaly(step: &SequenceStep, copies: Copies<'_>) -> bool {
             Copies::Are(_) => !is_reuse(step),
             Copies::Unknown => true,
         },
-        StepKind::RestartBehindDeletion | StepKind::WriteBehindMarker => false,
+        StepKind::RestartBehindDeletion | StepKind::WriteBehindMarker | StepKind::OutsideTransaction => false,
     }
 }
 
@@ -58,9 +58,10 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
                 StepKind::Overlap => "sequence-overlap",
                 StepKind::EpochDown => "epoch-down",
                 StepKind::Repeat => "sequence-repeat",
-                StepKind::StepBack | StepKind::RestartBehindDeletion | StepKind::WriteBehindMarker => {
-                    "sequence-step-back"
-                }
+                StepKind::StepBack
+                | StepKind::RestartBehindDeletion
+                | StepKind::WriteBehindMarker
+                | StepKind::OutsideTransaction => "sequence-step-back",
             };
             place(topic, partition, step.at_offset.0, step.at_offset.0, what)
         })

@@ -28,6 +28,7 @@ const TOGETHER_MS: i64 = 10_000;
 pub(super) fn judge(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
     let mut findings = open(partitions, as_of);
     findings.extend(late(partitions));
+    findings.extend(outside(partitions));
     findings.extend(torn(partitions));
     findings
 }
@@ -213,6 +214,54 @@ fn late(partitions: &[Partition<'_>]) -> Option<Finding> {
         })
         .collect();
     finding.transactions.dedup();
+    Some(finding)
+}
+
+/// Batches that no broker appends, and with which none loads the partition
+/// (`ProducerAppendInfo.checkProducerEpoch`, `InvalidTxnStateException`).
+fn outside(partitions: &[Partition<'_>]) -> Option<Finding> {
+    let outside: Vec<(&PartitionContext, &SequenceStep)> = partitions
+        .iter()
+        .flat_map(|&(context, facts)| facts.steps.iter().map(move |step| (context, step)))
+        .filter(|(context, step)| !context.internal && step.kind == StepKind::OutsideTransaction)
+        .collect();
+    if outside.is_empty() {
+        return None;
+    }
+    let batches = count(u64::try_from(outside.len()).unwrap_or(u64::MAX), "batch stands", "batches stand");
+    let title = format!("{batches} outside an open transaction of the same producer");
+    let mut finding = finding(Code::TransactionAnomaly, Confidence::Likely, title);
+    about(&mut finding, outside.iter().map(|(context, _)| (context.topic.as_str(), context.partition)));
+    let times = || outside.iter().filter_map(|(_, step)| step.timestamp);
+    finding.window = Some(Window::new(times().min(), times().max()));
+    finding.facts = capped(
+        outside.iter().map(|(context, step)| {
+            format!(
+                "{}-{}: producer {} wrote a batch that is not transactional at offset {} ({}), and its transaction has no end \
+                 before it",
+                context.topic,
+                context.partition,
+                step.producer_id,
+                step.at_offset,
+                at(step.timestamp)
+            )
+        }),
+        "batches",
+    );
+    finding.alternatives = vec![
+        kept(
+            "producer-id-collision",
+            "a second writer with the same id that uses no transactions looks like this",
+        ),
+        kept(
+            "foreign writer",
+            "a tool or a compatible system that is no Kafka broker may have written these files",
+        ),
+    ];
+    finding.would_settle = lines(["what wrote these files", "the same offsets in another replica"]);
+    finding.advice = lines([
+        "no Kafka broker appends such a batch, and a replica with it does not load: fetch the partition from another replica",
+    ]);
     Some(finding)
 }
 
@@ -457,6 +506,19 @@ mod tests {
     fn data_behind_the_marker_of_its_epoch_is_an_anomaly_and_its_transaction_is_open() {
         let codes: Vec<_> = judged(&["X 7/10 0..4; +M 7/11; X 7/10 5..5"]).iter().map(|f| f.code).collect();
         assert_eq!(codes, [Code::TransactionOpen, Code::TransactionAnomaly]);
+    }
+
+    #[test]
+    fn a_batch_outside_the_open_transaction_of_its_producer_is_an_anomaly_and_one_behind_a_hole_is_not() {
+        let told = |script: &str| -> Vec<String> {
+            let anomalies = judged(&[script]).into_iter().filter(|f| f.code == Code::TransactionAnomaly);
+            anomalies.map(|finding| finding.title).collect()
+        };
+        let one = "1 batch stands outside an open transaction of the same producer";
+        assert_eq!(told("X 7/0 0..1; D 7/0 2..2; +M 7/0"), [one]);
+        assert!(told("X 7/0 0..1; +M 7/0; D 7/0 2..2; X 7/0 3..3; +M 7/0").is_empty());
+        assert!(told("X 7/0 0..1; D 5/0 0..0; +M 7/0").is_empty());
+        assert!(told("X 7/0 0..1; at 9; roll; D 7/0 2..2").is_empty());
     }
 
     #[test]

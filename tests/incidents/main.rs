@@ -3,6 +3,7 @@
 
 mod cases;
 mod distinctions;
+mod mixtures;
 
 use dedup_audit::testkit::SegmentBuilder;
 use serde_json::Value;

@@ -129,6 +129,7 @@ fn session(producer_id: i64, offsets: (i64, i64), millis: (i64, i64)) -> Produce
             topic: "orders".to_owned(),
             partition: 0,
             transactional: false,
+            transaction_epochs: None,
             first_offset: offsets.0,
             last_offset: offsets.1,
             batches: records,

@@ -74,12 +74,14 @@ pub(super) const OFFSET_GAP: Explanation = Explanation {
     meaning: "offsets are missing in a log that was never compacted, or the log ends too early",
     shows: "An uncompacted log has every offset, because refused and repeated batches use none up. Here some are \
             missing between two batches, or a whole segment is, or the log ends below an offset that a checkpoint \
-            says it had reached. Records that were stored are not there.",
+            says it had reached. A replica that does not lead is held against its own checkpoint. Records that \
+            were stored are not there.",
     innocent: &[
         "Compaction leaves holes below the cleaner's position, and above it when the broker was killed before the \
          position was written: between two files that looks like a missing one, and the finding is low.",
         "Formats 0 and 1 and their conversion leave offsets out at the borders of segments.",
-        "A copy that was taken while the broker wrote can lack its end.",
+        "A copy that was taken while the broker wrote can lack its end; so can a log after a crash. Where the log \
+         was not closed cleanly, this is a note in the coverage.",
     ],
     evidence: &[
         "the batches on both sides",
@@ -174,12 +176,13 @@ pub(super) const TRANSACTION_OPEN: Explanation = Explanation {
 
 pub(super) const TRANSACTION_ANOMALY: Explanation = Explanation {
     code: Code::TransactionAnomaly,
-    meaning: "a late write behind its own marker, or one transaction with two outcomes",
+    meaning: "a late write behind its own marker, a plain write inside a transaction, or two outcomes of one",
     shows: "A record of a transaction came after the marker that ended it, so it belongs to no transaction that \
             anybody will end; or one transaction was committed in one partition and aborted in another, so \
             consumers see half of it. Both break what transactions promise. The first is the class of faults that \
             KIP-890 closes; the second happens when an operator aborts in one partition what the producer then \
-            commits.",
+            commits. A batch without transaction while one of its producer is open is what no broker appends: with \
+            it no replica loads the partition.",
     innocent: &[
         "Markers without data are normal: a partition was added and nothing was written, or it was cleaned away.",
         "Two markers of one kind in a row are a retry of the coordinator.",

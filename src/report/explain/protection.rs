@@ -97,7 +97,8 @@ pub(super) const INTERLEAVED_WRITERS: Explanation = Explanation {
     shows: "Two producer sessions that are alive at the same time write for the same keys again and again, each with \
             contents of its own. Nothing is stored twice. Where each key should have one writer, this is an \
             instance that should be dead, and its contents may be stale. Told from ten changes between the two \
-            on; the first 256 MiB of a partition are looked at, less where more than four partitions are.",
+            on; the first 256 MiB of a partition are looked at, less where more than four partitions are, and its \
+            first 16,384 keys. Where these bounds bit, the coverage says so.",
     innocent: &[
         "Several services that update the same entities do this by design.",
         "Two instances behind one load balancer do so as well; where keys have three or more writers, nothing is told.",
@@ -119,7 +120,8 @@ pub(super) const ORDER_BROKEN: Explanation = Explanation {
             a version that rises with each record key elsewhere: a whole number or an RFC 3339 time. Each record \
             of the block is then older, by version and by client time, than one of its key before it; a version \
             that the key had before is a copy. Versions are looked at in the first 256 MiB of a partition, less \
-            where more than four partitions are. For a topic in which the newest record of a key wins, an old \
+            where more than four partitions are, and for its first 16,384 keys; the coverage says where these \
+            bounds bit. For a topic in which the newest record of a key wins, an old \
             state may have won.",
     innocent: &[
         "Several producers with different clocks mix their times without being out of order.",

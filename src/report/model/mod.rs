@@ -14,7 +14,7 @@ mod producers;
 mod topics;
 
 pub use coverage::{Coverage, DamageReport, Note, UndecodedReport};
-pub use producers::{EpochReport, ProducerReport, SessionReport, TransactionalId};
+pub use producers::{EpochReport, ProducerReport, SessionReport, TransactionEpochs, TransactionalId};
 pub use topics::{
     Chosen, Identity, LeaderEpochStart, PartitionReport, ProtectionReport, Suggestion, TopicReport, Updates,
     Visibility, VisibleRecords,

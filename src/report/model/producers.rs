@@ -1,6 +1,6 @@
 //! Producers, their sessions and epochs.
 
-use crate::finding::Window;
+use crate::finding::{Window, open_words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,9 @@ pub struct SessionReport {
     pub partition: i32,
     /// Whether it wrote in transactions.
     pub transactional: bool,
+    /// Which epochs its transactions have, where a marker tells.
+    #[serde(default)]
+    pub transaction_epochs: Option<TransactionEpochs>,
     /// The first offset.
     pub first_offset: i64,
     /// The last offset.
@@ -55,6 +58,28 @@ pub struct SessionReport {
     pub epochs: Vec<EpochReport>,
     /// How many epochs are not listed.
     pub epochs_omitted: u64,
+}
+
+open_words! {
+    /// Which epochs the transactions of a session have.
+    TransactionEpochs {
+        /// One for all: markers keep the epoch of their data (transaction protocols 0 and 1).
+        OneForAll "one-for-all";
+        /// One for each: every end raises the epoch (transaction protocol 2, KIP-890).
+        OneForEach "one-for-each";
+    }
+}
+
+impl TransactionEpochs {
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        match self {
+            Self::OneForAll => "one for all transactions",
+            Self::OneForEach => "one for each transaction",
+            Self::Other(word) => word.as_str(),
+        }
+    }
 }
 
 /// What one epoch of a producer wrote to one partition.

@@ -158,7 +158,10 @@ fn row(producer: &Producer, told: &ProducerSession, zone: &Zone) -> [String; 8] 
         format!("{}{}", named(&session.session), id.unwrap_or_default()),
         format!("{}-{}", named(&session.topic), session.partition),
         range(session.first_offset, session.last_offset),
-        within(epoch(first), epoch(last)),
+        match &session.transaction_epochs {
+            Some(style) => format!("{}, {}", within(epoch(first), epoch(last)), style.words()),
+            None => within(epoch(first), epoch(last)),
+        },
         sequences,
         number(session.records),
         told.ended_by.name().to_owned(),
