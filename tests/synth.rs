@@ -11,7 +11,7 @@ use dedup_audit::finding::{Code, Confidence, Finding};
 use dedup_audit::judgement::duplicates::Examples;
 use dedup_audit::keys::KeySpec;
 use dedup_audit::plan::KeyChoice;
-use dedup_audit::testkit::synth::{Incident, Label, Log, Made};
+use dedup_audit::testkit::synth::{Incident, Keys, Label, Log, Made};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -19,9 +19,9 @@ use std::path::Path;
 /// Logs that every run looks at, and of which the matrix is.
 const LOGS: u64 = 300;
 
-fn audit(root: &Path) -> (Vec<Finding>, Vec<Finding>) {
+fn audit(root: &Path, key: KeyChoice) -> (Vec<Finding>, Vec<Finding>) {
     let options = AuditOptions {
-        key: KeyChoice::User(KeySpec::record_key()),
+        key,
         threads: 1,
         examples: Examples::All,
         ..AuditOptions::over(vec![root.to_owned()])
@@ -50,9 +50,24 @@ const NEVER: &[Code] = &[
     Code::TransactionAnomaly,
     Code::LeaderEpochAnomaly,
     Code::ReplicaDivergence,
-    Code::RestoredCopy,
-    Code::MisplacedBatch,
 ];
+
+/// Findings that one of these stories holds, and no other.
+const ONLY: &[(Code, Incident)] = &[
+    (Code::ProducerIdCollision, Incident::Collision),
+    (Code::RestoredCopy, Incident::Restored),
+    (Code::MisplacedBatch, Incident::Misplaced),
+];
+
+/// Whether equal records that were meant may be accused: where retention or the cleaner took the runs
+/// that show a habit, what is left looks like a mistake.
+fn may_look_like_a_mistake(made: &Made, directory: &str, finding: &Finding) -> bool {
+    let meant = [Incident::Publication, Incident::Counters, Incident::Heartbeats];
+    let log = made.logs.iter().find(|log| log.directory() == directory);
+    log.is_some_and(|log| !log.is_whole())
+        && finding.confidence != Confidence::Certain
+        && meant.iter().any(|incident| made.incidents.contains(incident))
+}
 
 type Matrix = BTreeMap<(String, bool, String), u64>;
 
@@ -65,13 +80,21 @@ fn hold(seed: u64, matrix: &mut Matrix, wrong: &mut Vec<String>) {
     let made = Made::of(seed);
     let root = tempfile::tempdir().unwrap();
     made.write(root.path()).unwrap();
-    let (surplus, findings) = audit(root.path());
+    let key = match made.keys {
+        Keys::Records => KeySpec::record_key(),
+        Keys::Null => "value".parse().unwrap(),
+    };
+    let (surplus, findings) = audit(root.path(), KeyChoice::User(key));
+    hold_choice(seed, &made, &audit(root.path(), KeyChoice::Auto).0, wrong);
     let mut copies = made.copies();
     let mut say = |what: String| wrong.push(format!("seed {seed} {:?}: {what}", made.incidents));
     for finding in &surplus {
         for copy in finding.groups.iter().flat_map(|group| group.copies.iter().skip(1)) {
             let place = (copy.directory.clone(), copy.offset);
             let Some(label) = copies.remove(&place) else {
+                if may_look_like_a_mistake(&made, &place.0, finding) {
+                    continue;
+                }
                 say(format!("{place:?} is no copy, or named twice: {}", finding.code));
                 count(matrix, "no copy", true, finding.code.name());
                 continue;
@@ -93,8 +116,8 @@ fn hold(seed: u64, matrix: &mut Matrix, wrong: &mut Vec<String>) {
         if NEVER.contains(&finding.code) {
             say(format!("{}: {} {:?}", finding.code, finding.title, finding.facts));
         }
-        let planted = made.incidents.contains(&Incident::Collision);
-        if finding.code == Code::ProducerIdCollision && !planted {
+        let known = ONLY.iter().find(|(code, _)| *code == finding.code);
+        if known.is_some_and(|(_, story)| !made.incidents.contains(story)) {
             say(format!("{}: {}", finding.code, finding.title));
         }
     }
@@ -102,6 +125,33 @@ fn hold(seed: u64, matrix: &mut Matrix, wrong: &mut Vec<String>) {
     let told = |code| findings.iter().any(|finding| finding.code == code);
     if untouched && made.incidents.contains(&Incident::Collision) && !told(Code::ProducerIdCollision) {
         say("the collision was not found".to_owned());
+    }
+}
+
+/// What the tool makes of the same logs when it chooses the key itself: it may know less, and then
+/// says so, but it calls nothing by another name.
+fn hold_choice(seed: u64, made: &Made, surplus: &[Finding], wrong: &mut Vec<String>) {
+    let copies = made.copies();
+    for finding in surplus {
+        for copy in finding.groups.iter().flat_map(|group| group.copies.iter().skip(1)) {
+            let place = (copy.directory.clone(), copy.offset);
+            let right = match copies.get(&place) {
+                Some(&label) => may_be(label, finding.code),
+                None => {
+                    finding.confidence == Confidence::Possible
+                        || may_look_like_a_mistake(made, &place.0, finding)
+                }
+            };
+            if !right {
+                wrong.push(format!(
+                    "seed {seed} {:?} by its own choice: {place:?} is {:?} and was called {}, {:?}",
+                    made.incidents,
+                    copies.get(&place),
+                    finding.code,
+                    finding.confidence
+                ));
+            }
+        }
     }
 }
 
@@ -116,7 +166,17 @@ fn what_the_files_prove_is_found_and_nothing_else_is_accused() {
             of_docs = Some(text(&matrix));
         }
     }
-    assert!(wrong.is_empty(), "{} of {logs} logs:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    for line in &wrong {
+        let words = line.split(|c: char| c.is_ascii_digit()).collect::<Vec<_>>().join("");
+        *kinds.entry(words).or_default() += 1;
+    }
+    assert!(
+        wrong.is_empty(),
+        "{kinds:#?}\n{} of {logs} logs:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(40)].join("\n")
+    );
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/confusion.md");
     let of_docs = of_docs.unwrap();
     if std::env::var_os("UPDATE_CONFUSION").is_some() {

@@ -159,7 +159,7 @@ fn row(producer: &Producer, told: &ProducerSession, zone: &Zone) -> [String; 8] 
         format!("{}-{}", named(&session.topic), session.partition),
         range(session.first_offset, session.last_offset),
         match &session.transaction_epochs {
-            Some(style) => format!("{}, {}", within(epoch(first), epoch(last)), style.words()),
+            Some(style) => format!("{} ({})", within(epoch(first), epoch(last)), style.words()),
             None => within(epoch(first), epoch(last)),
         },
         sequences,

@@ -6,6 +6,7 @@
 //! (`Cleaner.cleanInto`, `BatchRetention.RETAIN_EMPTY`). Markers stay.
 
 use super::Dice;
+use crate::format::Codec;
 use crate::testkit::{BatchSpec, SegmentBuilder, batch};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,9 @@ pub struct Label {
 
 /// Surplus copies by directory and offset.
 pub type Copies = BTreeMap<(String, i64), Label>;
+
+/// Stands for an original in another log.
+pub(super) const ELSEWHERE: i64 = -1;
 
 /// One record of a batch that was appended.
 #[derive(Clone, Debug)]
@@ -74,6 +78,10 @@ pub struct Log {
     leader_epoch: i32,
     start: i64,
     cleaned_up_to: Option<i64>,
+    codec: Codec,
+    topic_id: Option<&'static str>,
+    /// Neither retention nor the cleaner comes here.
+    kept_as_it_is: bool,
 }
 
 /// The files of a directory.
@@ -99,7 +107,34 @@ impl Log {
             leader_epoch: 0,
             start: 0,
             cleaned_up_to: None,
+            codec: Codec::None,
+            topic_id: None,
+            kept_as_it_is: false,
         }
+    }
+
+    /// The same with batches in this codec.
+    pub(super) fn in_codec(self, codec: Codec) -> Self {
+        Self { codec, ..self }
+    }
+
+    /// The same where neither retention nor the cleaner comes.
+    pub(super) fn as_it_is(self) -> Self {
+        Self { kept_as_it_is: true, ..self }
+    }
+
+    /// The same with a topic id beside it.
+    pub(super) fn with_topic_id(self, id: &'static str) -> Self {
+        Self { topic_id: Some(id), ..self }
+    }
+
+    /// Its files under another name: every record is a copy.
+    pub(super) fn copied_to(&self, topic: &str, why: &'static str) -> Self {
+        let mut copy = Self { topic: topic.to_owned(), topic_id: None, ..self.clone() };
+        for record in copy.batches.iter_mut().flat_map(|batch| &mut batch.records) {
+            record.repeats = Some((ELSEWHERE, why));
+        }
+        copy
     }
 
     /// The directory's name.
@@ -162,7 +197,7 @@ impl Log {
     /// Retention: some whole segments of the head are gone.
     pub fn retain(&mut self, dice: &mut Dice) {
         let segments = i64::try_from(self.bases.len()).expect("few segments");
-        if segments < 2 {
+        if segments < 2 || self.kept_as_it_is {
             return;
         }
         let gone = usize::try_from(dice.roll(1, segments - 1)).expect("positive");
@@ -174,7 +209,8 @@ impl Log {
 
     /// The cleaner: it reached the beginning of the last segment.
     pub fn clean(&mut self, dice: &mut Dice) {
-        let Some(&dirty) = self.bases.last().filter(|base| **base > self.start) else { return };
+        let last = self.bases.last().filter(|base| **base > self.start && !self.kept_as_it_is);
+        let Some(&dirty) = last else { return };
         // A topic without keys cannot be compacted.
         if self
             .batches
@@ -248,7 +284,7 @@ impl Log {
         let mut copies = Vec::new();
         for (&offset, record) in &there {
             let Some((earlier, code)) = record.repeats else { continue };
-            if !there.contains_key(&earlier) {
+            if earlier != ELSEWHERE && !there.contains_key(&earlier) {
                 continue;
             }
             copies.push(((self.directory(), offset), Label { code, whole: self.is_whole() }));
@@ -264,12 +300,16 @@ impl Log {
             let next = self.bases.get(at + 1).copied().unwrap_or(i64::MAX);
             let mut segment = SegmentBuilder::at(base);
             for batch in self.batches.iter().filter(|batch| (base..next).contains(&batch.base)) {
-                segment = segment.batch(spec(batch));
+                segment = segment.batch(spec(batch, self.codec));
             }
             files.push((format!("{base:020}.log"), segment.bytes()));
             if base > 0 {
                 files.push((format!("{base:020}.snapshot"), self.snapshot(base)));
             }
+        }
+        if let Some(id) = self.topic_id {
+            let text = format!("version: 0\ntopic_id: {id}");
+            files.push(("partition.metadata".to_owned(), text.into_bytes()));
         }
         LogFiles { files, cleaned_up_to: self.cleaned_up_to, log_start: self.start }
     }
@@ -310,7 +350,7 @@ impl Log {
     }
 }
 
-fn spec(appended: &Appended) -> BatchSpec {
+fn spec(appended: &Appended, codec: Codec) -> BatchSpec {
     let (id, epoch, sequence) = appended.producer;
     let mut spec = batch().offset(appended.base).leader_epoch(appended.leader_epoch).time(appended.time);
     match appended.kind {
@@ -319,6 +359,9 @@ fn spec(appended: &Appended) -> BatchSpec {
         }
         Kind::Transactional => spec = spec.producer(id, epoch, sequence).transactional(),
         Kind::Plain => spec = spec.producer(id, epoch, sequence),
+    }
+    if appended.kept.contains(&true) {
+        spec = spec.codec(codec);
     }
     for record in &appended.records {
         let field = |text: &Option<String>| text.as_ref().map(|text| text.clone().into_bytes());

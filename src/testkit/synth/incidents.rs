@@ -3,7 +3,8 @@
 //! The innocent ones make none: equal records that are meant, updates, restarts that repeat nothing.
 
 use super::Dice;
-use super::broker::{Kind, Log, Written};
+use super::broker::{ELSEWHERE, Kind, Log, Written};
+use crate::format::Codec;
 use crate::testkit::FIRST_TIME;
 use std::collections::BTreeMap;
 
@@ -50,11 +51,23 @@ pub enum Incident {
     CommittedTwice,
     /// A mirror that writes the end of its output again.
     MirrorReplay,
+    /// An application that writes each event to two topics.
+    FanOut,
+    /// The same without idempotence, and some batches of one topic come again.
+    FanOutRetry,
+    /// A batch that a client sent under the name of another partition.
+    Misplaced,
+    /// Files of a topic that were put back under another name.
+    Restored,
+    /// A list that each run of a job publishes in full, beside news of its own.
+    Publication,
+    /// Counters without much to say, in life after life.
+    Counters,
 }
 
 impl Incident {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 26] = [
         Self::Plain,
         Self::Transactions,
         Self::Updates,
@@ -75,14 +88,34 @@ impl Incident {
         Self::AbortedThenRetried,
         Self::CommittedTwice,
         Self::MirrorReplay,
+        Self::FanOut,
+        Self::FanOutRetry,
+        Self::Misplaced,
+        Self::Restored,
+        Self::Publication,
+        Self::Counters,
     ];
+
+    /// Whether it is about keys, or about contents that keys tell apart.
+    const fn needs_keys(self) -> bool {
+        matches!(self, Self::Updates | Self::ReturningState | Self::Tombstones)
+    }
 }
 
 /// One to four incidents, one behind the other, in one or two logs.
 #[must_use]
-pub fn story(dice: &mut Dice) -> (Vec<Log>, Vec<Incident>) {
+pub fn story(dice: &mut Dice) -> (Vec<Log>, Vec<Incident>, Keys) {
+    let codec = match dice.roll(0, 6) {
+        0 => Codec::Gzip,
+        1 => Codec::Snappy,
+        2 => Codec::Lz4,
+        3 => Codec::Zstd,
+        _ => Codec::None,
+    };
     let mut story = Story {
-        logs: vec![Log::new("orders", 0)],
+        keys: if dice.once_in(5) { Keys::Null } else { Keys::Records },
+        codec,
+        logs: vec![Log::new("orders", 0).in_codec(codec)],
         clock: FIRST_TIME,
         next_id: 1000 * dice.roll(0, 5),
         next_event: 0,
@@ -92,6 +125,9 @@ pub fn story(dice: &mut Dice) -> (Vec<Log>, Vec<Incident>) {
     for _ in 0..dice.roll(1, 4) {
         let last = i64::try_from(Incident::ALL.len()).expect("few incidents") - 1;
         let incident = Incident::ALL[usize::try_from(dice.roll(0, last)).expect("positive")];
+        if story.keys == Keys::Null && incident.needs_keys() {
+            continue;
+        }
         story.happen(incident, dice);
         incidents.push(incident);
         story.clock += dice.roll(60_000, 7_200_000);
@@ -102,7 +138,16 @@ pub fn story(dice: &mut Dice) -> (Vec<Log>, Vec<Incident>) {
             story.logs[0].elect();
         }
     }
-    (story.logs, incidents)
+    (story.logs, incidents, story.keys)
+}
+
+/// What tells events apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// Their record keys.
+    Records,
+    /// Their values: keys are null.
+    Null,
 }
 
 #[derive(Clone, Debug)]
@@ -122,6 +167,8 @@ struct Writer {
 }
 
 struct Story {
+    keys: Keys,
+    codec: Codec,
     logs: Vec<Log>,
     clock: i64,
     next_id: i64,
@@ -220,6 +267,104 @@ impl Story {
                 self.transaction(&mut writer, &events, Kind::Commit, Some("resend-same-session"), dice);
             }
             Incident::MirrorReplay => self.mirror(dice),
+            Incident::FanOut => self.fan_out(dice, None),
+            Incident::FanOutRetry => self.fan_out(dice, Some("retry-without-idempotence")),
+            Incident::Misplaced => self.misplaced(dice),
+            Incident::Restored => self.restored(dice),
+            Incident::Publication => self.publication(dice),
+            Incident::Counters => self.counters(dice),
+        }
+    }
+
+    /// A log of its own.
+    fn log(&mut self, topic: &str, partition: i32) -> usize {
+        self.logs.push(Log::new(topic, partition).in_codec(self.codec).as_it_is());
+        self.logs.len() - 1
+    }
+
+    /// One application that writes each event to two topics; with a label it has no producer id, and its
+    /// last batches to one of them come again.
+    fn fan_out(&mut self, dice: &mut Dice, again: Option<&'static str>) {
+        let at = self.logs.len();
+        let (bills, audit) = (self.log(&format!("bills{at}"), 0), self.log(&format!("bookings{at}"), 0));
+        let mut writers = [self.idempotent(); 2];
+        if again.is_some() {
+            writers = [UNPROTECTED; 2];
+        }
+        let events = self.events(dice.roll(6, 30));
+        let batches: Vec<&[Event]> = events.chunks(3).collect();
+        for batch in &batches {
+            for (log, writer) in [bills, audit].into_iter().zip(&mut writers) {
+                self.write(log, writer, batch, None);
+            }
+            self.clock += dice.roll(10, 500);
+        }
+        if again.is_some() {
+            let from = batches.len().saturating_sub(usize::try_from(dice.roll(1, 4)).expect("positive"));
+            for batch in &batches[from..] {
+                self.write(bills, &mut writers[0], batch, again);
+            }
+        }
+    }
+
+    /// The client's next batch for one partition goes to another one, where the producer is not known yet.
+    fn misplaced(&mut self, dice: &mut Dice) {
+        let at = self.logs.len();
+        let (home, other) = (self.log(&format!("moves{at}"), 0), self.log(&format!("moves{at}"), 1));
+        let mut writer = self.idempotent();
+        let events = self.events(dice.roll(6, 20));
+        self.write_all(home, &mut writer, &events, 3, dice);
+        let (mut resident, theirs) = (self.idempotent(), self.events(dice.roll(3, 9)));
+        self.write_all(other, &mut resident, &theirs, 3, dice);
+        let (mut stray, batch) = (writer, self.events(dice.roll(2, 5)));
+        self.write(home, &mut writer, &batch, None);
+        let places: Vec<_> =
+            batch.iter().map(|event| (other, event.key.clone(), event.value.clone())).collect();
+        self.places.extend(places.into_iter().map(|place| (place, ELSEWHERE)));
+        self.write(other, &mut stray, &batch, Some("misplaced-batch"));
+        let more = self.events(dice.roll(2, 9));
+        self.write_all(home, &mut writer, &more, 3, dice);
+    }
+
+    /// The files of a topic under another name, with its topic id or without any.
+    fn restored(&mut self, dice: &mut Dice) {
+        const TOPIC_ID: &str = "Zm9vYmFyYmF6cXV4MTIzNA";
+        let at = self.logs.len();
+        let archive = self.log(&format!("archive{at}"), 0);
+        let mut writer = self.idempotent();
+        let events = self.events(dice.roll(30, 60));
+        self.write_all(archive, &mut writer, &events, 3, dice);
+        let log = self.logs[archive].clone().with_topic_id(TOPIC_ID);
+        let copy = log.copied_to(&format!("archive{at}-restored"), "restored-copy");
+        self.logs[archive] = log;
+        self.logs.push(if dice.once_in(2) { copy.with_topic_id(TOPIC_ID) } else { copy });
+    }
+
+    fn publication(&mut self, dice: &mut Dice) {
+        let (list, news_first) = (self.events(dice.roll(5, 30)), dice.once_in(2));
+        for _ in 0..dice.roll(3, 5) {
+            let (mut writer, news) = (self.idempotent(), self.events(dice.roll(1, 6)));
+            let list: Vec<Event> = list.iter().map(|event| self.now(event.clone())).collect();
+            let (first, second) = if news_first { (&news, &list) } else { (&list, &news) };
+            for events in [first, second] {
+                self.write_all(ORDERS, &mut writer, events, 4, dice);
+            }
+            self.clock += dice.roll(600_000, 7_200_000);
+        }
+    }
+
+    fn counters(&mut self, dice: &mut Dice) {
+        let counts = self.events(dice.roll(2, 4));
+        for _ in 0..dice.roll(2, 4) {
+            let mut writer = self.idempotent();
+            for _ in 0..dice.roll(3, 6) {
+                for event in &counts {
+                    self.clock += 1_000;
+                    let event = self.now(event.clone());
+                    self.write(ORDERS, &mut writer, &[event], None);
+                }
+            }
+            self.clock += 60_000;
         }
     }
 
@@ -271,12 +416,15 @@ impl Story {
         self.write_all(ORDERS, &mut writer, &events, 3, dice);
         let all = i64::try_from(events.len()).expect("few events");
         let from = usize::try_from(dice.roll(0, all - 3)).expect("positive");
+        // Each start reads all that was written behind the old position.
+        let mut input = events[from..].to_vec();
         for _ in 0..times {
             self.clock += dice.roll(5_000, 300_000);
             let mut later = self.idempotent();
-            self.again(ORDERS, &mut later, &events[from..], "resend-new-session");
+            self.again(ORDERS, &mut later, &input, "resend-new-session");
             let more = self.events(dice.roll(2, 10));
             self.write_all(ORDERS, &mut later, &more, 3, dice);
+            input.extend(more);
         }
     }
 
@@ -343,9 +491,9 @@ impl Story {
 
     fn mirror(&mut self, dice: &mut Dice) {
         let at = self.logs.len();
-        let (source, mirror) = (format!("source{at}"), format!("mirror{at}"));
-        self.logs.push(Log::new(&source, 0));
-        self.logs.push(Log::new(&mirror, 0));
+        for topic in [format!("source{at}"), format!("mirror{at}")] {
+            self.logs.push(Log::new(&topic, 0).in_codec(self.codec));
+        }
         let (mut writer, events) = (self.idempotent(), self.events(6 * dice.roll(2, 5)));
         self.write_all(at, &mut writer, &events, 3, dice);
         let mut pipeline = UNPROTECTED;
@@ -405,7 +553,7 @@ impl Story {
             let place = (log, event.key.clone(), event.value.clone());
             let before = self.places.insert(place, offset);
             records.push(Written {
-                key: Some(event.key.clone()),
+                key: (self.keys == Keys::Records).then(|| event.key.clone()),
                 value: event.value.clone(),
                 time: event.time,
                 repeats: before.zip(why),

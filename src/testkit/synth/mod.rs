@@ -11,7 +11,7 @@ mod broker;
 mod incidents;
 
 pub use self::broker::{Copies, Label, Log, LogFiles};
-pub use self::incidents::{Incident, story};
+pub use self::incidents::{Incident, Keys, story};
 
 use std::fmt::Write as _;
 use std::fs;
@@ -53,6 +53,8 @@ pub struct Made {
     pub logs: Vec<Log>,
     /// What happened.
     pub incidents: Vec<Incident>,
+    /// What tells the events apart.
+    pub keys: Keys,
 }
 
 impl Made {
@@ -60,7 +62,7 @@ impl Made {
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
-        let (mut logs, incidents) = story(&mut dice);
+        let (mut logs, incidents, keys) = story(&mut dice);
         for log in &mut logs {
             match dice.roll(0, 5) {
                 0 => log.retain(&mut dice),
@@ -68,7 +70,7 @@ impl Made {
                 _ => {}
             }
         }
-        Self { logs, incidents }
+        Self { logs, incidents, keys }
     }
 
     /// Writes the directories below `root`.
