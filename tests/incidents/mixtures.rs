@@ -166,18 +166,18 @@ fn an_aborted_transaction_and_a_plain_writer_are_two_stories() {
 #[test]
 fn a_zombie_that_lives_on_beside_its_heir() {
     let case = Case::new();
-    // The heir begins 10 orders back; then both write 30 to 41.
+    // The heir begins 20 orders back; then both write 30 to 41.
     let mut log = write(SegmentBuilder::new(), 1, 0, FIRST_TIME, 0..30);
-    log = write(log, 2, 0, FIRST_TIME + 60_000, 20..30);
+    log = write(log, 2, 0, FIRST_TIME + 60_000, 10..30);
     for number in 30..42 {
         let at = FIRST_TIME + 61_000 + number * 100;
         let sequence = i32::try_from(number).unwrap();
         log = log.batch(order(batch().producer(1, 0, sequence).time(at), number));
-        log = log.batch(order(batch().producer(2, 0, sequence - 20).time(at + 40), number));
+        log = log.batch(order(batch().producer(2, 0, sequence - 10).time(at + 40), number));
     }
     case.log("orders-0", log);
     let findings = scanned(&case);
-    assert_eq!(accused(&findings), [("concurrent-producers", 12), ("resend-new-session", 10)]);
+    assert_eq!(accused(&findings), [("concurrent-producers", 12), ("resend-new-session", 20)]);
     let heir = one(&findings, "resend-new-session");
     assert!(kept(heir).contains(&"concurrent-producers"), "{heir:#}");
 }
