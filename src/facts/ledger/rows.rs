@@ -222,11 +222,7 @@ fn behind_a_removed_head_the_snapshot_says_what_was_written_last() {
     };
     let context = || PartitionContext {
         segment_bases: vec![Offset(40)],
-        snapshots: vec![Snapshot {
-            file: "40".to_owned(),
-            offset: Offset(40),
-            entries: Ok(vec![entry.clone()]),
-        }],
+        snapshots: vec![Snapshot { file: "40".to_owned(), offset: Offset(40), entries: Ok(vec![entry]) }],
         ..PartitionContext::default()
     };
     // Retention took the head; what is missing behind it is counted from what the snapshot knows.
