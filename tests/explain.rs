@@ -50,7 +50,7 @@ fn an_unknown_code_is_met_with_the_nearest() {
 }
 
 #[test]
-fn a_hostile_name_is_not_echoed_as_it_is() {
+fn a_hostile_name_is_not_echoed_left_alone() {
     let output = run(&["explain", "\u{1b}[2J\u{202e}"]);
     assert_eq!(output.status.code(), Some(2));
     let text = words(&output.stderr);

@@ -119,7 +119,7 @@ impl Log {
     }
 
     /// The same where neither retention nor the cleaner comes.
-    pub(super) fn as_it_is(self) -> Self {
+    pub(super) fn left_alone(self) -> Self {
         Self { kept_as_it_is: true, ..self }
     }
 

@@ -278,7 +278,7 @@ impl Story {
 
     /// A log of its own.
     fn log(&mut self, topic: &str, partition: i32) -> usize {
-        self.logs.push(Log::new(topic, partition).in_codec(self.codec).as_it_is());
+        self.logs.push(Log::new(topic, partition).in_codec(self.codec).left_alone());
         self.logs.len() - 1
     }
 
