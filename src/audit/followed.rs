@@ -259,6 +259,7 @@ mod tests {
     use super::*;
     use crate::facts::PartitionContext;
     use crate::format::segment::TailExpectation;
+    use crate::input::FilePlace;
     use crate::testkit::{SegmentBuilder, batch};
 
     #[test]
@@ -280,7 +281,7 @@ mod tests {
         let len = u64::try_from(bytes.len()).unwrap();
         let walk = Walk { at: 0, log_start: Offset(0), field: None, turns: true };
         let segment = SubjectSegment {
-            path: file.path().to_owned(),
+            place: FilePlace::on_disk(file.path()),
             base: Offset(0),
             next_base: None,
             len,

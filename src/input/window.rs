@@ -86,8 +86,8 @@ impl FileWindow {
     #[must_use]
     pub fn at_one_place(mut self, bytes: usize) -> Self {
         #[cfg(target_os = "linux")]
-        if let Some(residency) = &mut self.residency {
-            residency.without_read_ahead(&self.file);
+        if let Bytes::OnDisk { file, residency: Some(residency) } = &mut self.bytes {
+            residency.without_read_ahead(file);
         }
         self.capacity = bytes.max(1);
         self
