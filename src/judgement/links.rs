@@ -32,8 +32,15 @@ pub fn link(findings: &mut [Finding]) {
             named.push(format!("{} more", inside.len() - NAMED));
         }
         let records: u64 = inside.iter().map(|(_, finding)| finding.counts.surplus_records).sum();
-        let records = count(records, "surplus copy", "surplus copies");
-        lines.push((at, format!("{records} without producer id came of it: {}", named.join(", "))));
+        let of_retries = inside.iter().all(|(_, finding)| finding.code == Code::RetryWithoutIdempotence);
+        let prevented =
+            if of_retries { "; idempotence would have stopped them, if they are retries" } else { "" };
+        let all_inside = inside.iter().all(|(_, finding)| is_within(finding, stretch));
+        let lie = if records == 1 { "lies" } else { "lie" };
+        let copies = count(records, "surplus copy", "surplus copies");
+        let part = if all_inside { "" } else { "part of " };
+        let lie = format!("{part}{copies} without producer id {lie} among these records");
+        lines.push((at, format!("{lie}: {}{prevented}", named.join(", "))));
     }
     for (at, line) in lines {
         if let Some(finding) = findings.get_mut(at) {
@@ -42,9 +49,17 @@ pub fn link(findings: &mut [Finding]) {
     }
 }
 
+/// Whether all that a finding is about lies in partitions of `stretch`.
+fn is_within(finding: &Finding, stretch: &Finding) -> bool {
+    finding.partitions.iter().all(|place| stretch.partitions.contains(place))
+}
+
 /// Whether a finding is about surplus copies without producer id in the partitions of `stretch`.
 fn repeats_inside(finding: &Finding, stretch: &Finding) -> bool {
-    let caught = matches!(finding.code, Code::RetryWithoutIdempotence | Code::DuplicateUndetermined);
+    let caught = matches!(
+        finding.code,
+        Code::RetryWithoutIdempotence | Code::DuplicateUndetermined | Code::ResendNewSession
+    );
     let unprotected = || {
         let copies = finding.groups.iter().flat_map(|group| group.copies.iter().skip(1));
         copies.clone().next().is_some() && copies.into_iter().all(|copy| copy.producer_id < 0)

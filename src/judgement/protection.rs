@@ -6,6 +6,10 @@
 //! still writing behind it, in this partition or elsewhere in the topic, is another writer. Where
 //! more than a few unprotected records came beside protected sessions, that writer was there before
 //! the protected ones ended, and nothing was lost with them.
+//!
+//! Inside a partition offsets tell who goes on. Elsewhere only times do, and copies may keep the times
+//! of their originals: where times step back at a switch, a session elsewhere must outlast the stretch
+//! by more than such times can be wrong.
 
 use super::Partition;
 use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
@@ -14,7 +18,7 @@ use crate::facts::{
 };
 use crate::finding::phrase::offsets;
 use crate::finding::{Cause, Code, Confidence, Finding, ProtectionMode, Stretch, Window, rfc3339};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Finding> {
     let mut lives: BTreeMap<&str, Vec<Life<'_>>> = BTreeMap::new();
@@ -32,9 +36,9 @@ pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Fi
             continue;
         }
         let lives = lives.remove(topic).unwrap_or_default();
-        let (lost, off) = split(&partitions, &Lives::new(&lives));
-        findings.extend(told(topic, Code::IdempotenceLost, &partitions, &lost));
-        findings.extend(told(topic, Code::IdempotenceOff, &partitions, &off));
+        let (lost, off, why_off) = split(&partitions, &Lives::new(&lives, step_back(&partitions)));
+        findings.extend(told(topic, &partitions, &lost, Told::Lost));
+        findings.extend(told(topic, &partitions, &off, Told::Off(why_off)));
         findings.extend(ineffective(topic, &partitions));
     }
     findings
@@ -55,10 +59,25 @@ struct Lives {
     by_offset: BTreeMap<i32, Vec<(i64, i64)>>,
     /// First time, and the latest last time up to here.
     by_time: Vec<(i64, i64)>,
+    /// How much times may be wrong.
+    doubt_ms: i64,
+}
+
+/// What keeps an unprotected stretch from being one that lost its protection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum NotLost {
+    /// Nothing protected stands in front of it in its partition.
+    First,
+    /// A protected session goes on in its partition.
+    BesideHere,
+    /// A protected session goes on in another partition.
+    BesideElsewhere,
+    /// Others of the topic stand beside protected sessions.
+    LikeOthers,
 }
 
 impl Lives {
-    fn new(lives: &[Life<'_>]) -> Self {
+    fn new(lives: &[Life<'_>], step_back_ms: i64) -> Self {
         let mut by_offset: BTreeMap<i32, Vec<(i64, i64)>> = BTreeMap::new();
         for life in lives {
             let offsets = (life.span.first_offset.0, life.span.last_offset.0);
@@ -67,21 +86,40 @@ impl Lives {
         let mut by_time: Vec<(i64, i64)> = lives.iter().filter_map(|life| life.times).collect();
         by_offset.values_mut().for_each(running_maximum);
         running_maximum(&mut by_time);
-        Self { by_offset, by_time }
+        // Either of the two times that are compared may be wrong.
+        Self { by_offset, by_time, doubt_ms: step_back_ms.saturating_mul(2) }
     }
 
-    /// Whether a session that began before the stretch was still writing behind its end.
-    fn go_on_beside(&self, partition: i32, stretch: &ProtectionStretch) -> bool {
+    /// Where a session that began before the stretch was still writing behind its end.
+    fn go_on_beside(&self, partition: i32, stretch: &ProtectionStretch) -> Option<NotLost> {
         let here = self
             .by_offset
             .get(&partition)
             .is_some_and(|lives| outlasts(lives, stretch.first_offset.0, stretch.last_offset.0));
-        let elsewhere = stretch
-            .first_timestamp
-            .zip(stretch.last_timestamp)
-            .is_some_and(|(first, last)| outlasts(&self.by_time, first, last));
-        here || elsewhere
+        let elsewhere = || {
+            stretch.first_timestamp.zip(stretch.last_timestamp).is_some_and(|(first, last)| {
+                outlasts(&self.by_time, first, last.saturating_add(self.doubt_ms))
+            })
+        };
+        if here { Some(NotLost::BesideHere) } else { elsewhere().then_some(NotLost::BesideElsewhere) }
     }
+}
+
+/// By how much an unprotected stretch begins, by its times, before protected records in front of it
+/// end: the most in any partition.
+fn step_back(partitions: &[Partition<'_>]) -> i64 {
+    let mut most = 0;
+    for (_, facts) in partitions {
+        let mut newest: Option<i64> = None;
+        for stretch in &facts.protection.stretches {
+            if stretch.mode != ProtectionMode::None {
+                newest = newest.max(stretch.last_timestamp);
+            } else if let Some((newest, first)) = newest.zip(stretch.first_timestamp) {
+                most = most.max(newest.saturating_sub(first));
+            }
+        }
+    }
+    most
 }
 
 fn running_maximum(lives: &mut Vec<(i64, i64)>) {
@@ -105,27 +143,38 @@ type Stretches = Vec<(i32, ProtectionStretch)>;
 /// records behind the switch.
 const BESIDE_A_SWITCH: u64 = 10;
 
-fn split(partitions: &[Partition<'_>], lives: &Lives) -> (Stretches, Stretches) {
+/// What was lost, what was off, and why the latter was not lost: an example of each reason.
+fn split(
+    partitions: &[Partition<'_>],
+    lives: &Lives,
+) -> (Stretches, Stretches, BTreeMap<NotLost, (i32, ProtectionStretch)>) {
     let (mut lost, mut off): (Stretches, Stretches) = (Vec::new(), Vec::new());
+    let mut reasons = BTreeMap::new();
     let mut beside = 0_u64;
     for (context, facts) in partitions {
         let protected_from = protected_from(facts);
         for stretch in facts.protection.stretches.iter().filter(|s| s.mode == ProtectionMode::None) {
             let was_on = protected_from.is_some_and(|from| from < stretch.first_offset.0);
-            if was_on && !lives.go_on_beside(context.partition, stretch) {
+            let beside_it =
+                if was_on { lives.go_on_beside(context.partition, stretch) } else { Some(NotLost::First) };
+            let Some(reason) = beside_it else {
                 lost.push((context.partition, *stretch));
-            } else {
-                off.push((context.partition, *stretch));
-                beside = beside.saturating_add(if was_on { stretch.records } else { 0 });
-            }
+                continue;
+            };
+            off.push((context.partition, *stretch));
+            reasons.entry(reason).or_insert((context.partition, *stretch));
+            beside = beside.saturating_add(if was_on { stretch.records } else { 0 });
         }
     }
     let records = lost.iter().map(|(_, stretch)| stretch.records).fold(0, u64::saturating_add);
     if beside.saturating_mul(BESIDE_A_SWITCH) > records {
+        if let Some(&first) = lost.first() {
+            reasons.insert(NotLost::LikeOthers, first);
+        }
         off.append(&mut lost);
         off.sort_by_key(|(partition, stretch)| (*partition, stretch.first_offset));
     }
-    (lost, off)
+    (lost, off, reasons)
 }
 
 /// Where protected records begin in a partition.
@@ -135,8 +184,21 @@ fn protected_from(facts: &PartitionFacts) -> Option<i64> {
     whole.map(|whole| whole.first_offset.0).min()
 }
 
-fn told(topic: &str, code: Code, partitions: &[Partition<'_>], stretches: &Stretches) -> Option<Finding> {
-    let first = stretches.first()?;
+/// What is told of stretches without producer id.
+enum Told {
+    Lost,
+    /// With an example of each reason that keeps one of them from being lost.
+    Off(BTreeMap<NotLost, (i32, ProtectionStretch)>),
+}
+
+fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: Told) -> Option<Finding> {
+    if stretches.is_empty() {
+        return None;
+    }
+    let code = match what {
+        Told::Lost => Code::IdempotenceLost,
+        Told::Off(_) => Code::IdempotenceOff,
+    };
     let omitted: u64 = partitions.iter().map(|(_, facts)| facts.protection.stretches_omitted).sum();
     // Where modes alternate so often that not all stretches are kept, another writer goes on beside.
     let omitted = if code == Code::IdempotenceOff { omitted } else { 0 };
@@ -187,31 +249,75 @@ fn told(topic: &str, code: Code, partitions: &[Partition<'_>], stretches: &Stret
         }),
         "partitions",
     ));
-    if code == Code::IdempotenceLost {
-        let (partition, stretch) = *first;
-        let end = partitions
-            .iter()
-            .filter(|(context, _)| context.partition == partition)
-            .flat_map(|(_, facts)| &facts.protection.stretches)
-            .find(|later| later.first_offset > stretch.last_offset && later.mode != ProtectionMode::None);
-        finding.facts.push(match end {
-            None => format!(
-                "{topic}-{partition}: protected up to offset {}, no producer id from offset {} on",
-                stretch.first_offset.0.saturating_sub(1), stretch.first_offset.0
-            ),
-            Some(end) => format!(
-                "{topic}-{partition}: protected up to offset {}, no producer id at {}, protected again from offset {} on",
-                stretch.first_offset.0.saturating_sub(1), offsets(stretch.first_offset.0, stretch.last_offset.0), end.first_offset.0
-            ),
-        });
-        lost_words(&mut finding);
-    } else {
-        off_words(&mut finding);
+    match what {
+        Told::Lost => {
+            let mut seen = BTreeSet::new();
+            let firsts = stretches.iter().filter(|(partition, _)| seen.insert(*partition));
+            finding.facts.extend(capped(
+                firsts.map(|(partition, stretch)| switch(topic, partitions, *partition, stretch)),
+                "partitions",
+            ));
+            lost_words(&mut finding);
+        }
+        Told::Off(reasons) => {
+            let any_protected = partitions.iter().any(|(_, facts)| protected_from(facts).is_some());
+            off_words(&mut finding, &not_lost(topic, any_protected, &reasons));
+        }
     }
     finding.stretches =
         stretches.iter().map(|(partition, stretch)| shown(topic, *partition, stretch)).collect();
     finding.stretches_omitted = omitted;
     Some(finding)
+}
+
+/// Where the protection of a partition ends, and where it comes back.
+fn switch(topic: &str, partitions: &[Partition<'_>], partition: i32, stretch: &ProtectionStretch) -> String {
+    let (first, last) = (stretch.first_offset.0, stretch.last_offset.0);
+    let end = partitions
+        .iter()
+        .filter(|(context, _)| context.partition == partition)
+        .flat_map(|(_, facts)| &facts.protection.stretches)
+        .find(|later| later.first_offset > stretch.last_offset && later.mode != ProtectionMode::None);
+    let before = first.saturating_sub(1);
+    match end {
+        None => {
+            format!(
+                "{topic}-{partition}: protected up to offset {before}, no producer id from offset {first} on"
+            )
+        }
+        Some(end) => format!(
+            "{topic}-{partition}: protected up to offset {before}, no producer id at {}, protected again from offset {} on",
+            offsets(first, last),
+            end.first_offset.0
+        ),
+    }
+}
+
+/// Why stretches without producer id have not lost one.
+fn not_lost(
+    topic: &str,
+    any_protected: bool,
+    reasons: &BTreeMap<NotLost, (i32, ProtectionStretch)>,
+) -> String {
+    if !any_protected {
+        return "no record of the topic carries a producer id".to_owned();
+    }
+    let told = reasons.iter().map(|(reason, (partition, stretch))| {
+        let place = format!("{topic}-{partition} {}", offsets(stretch.first_offset.0, stretch.last_offset.0));
+        match reason {
+            NotLost::First => format!("nothing protected stands in front of {place}"),
+            NotLost::BesideHere => {
+                format!("a protected session stands before {place} and goes on behind them in the partition")
+            }
+            NotLost::BesideElsewhere => format!(
+                "a protected session that began before {place} goes on in another partition, by its times"
+            ),
+            NotLost::LikeOthers => format!(
+                "{place} may be of the writer that stands beside protected sessions elsewhere in the topic"
+            ),
+        }
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 fn lost_words(finding: &mut Finding) {
@@ -221,7 +327,10 @@ fn lost_words(finding: &mut Finding) {
     });
     finding.alternatives = vec![
         dropped("idempotence-off", "no protected session goes on beside these records"),
-        kept("another application", "a new writer without idempotence took over from one that had it"),
+        kept(
+            "another application",
+            "a new writer without idempotence, such as an import, took over from one that had it",
+        ),
     ];
     finding.would_settle = lines([
         "the producer's configuration and its log line \"Idempotence will be disabled because …\" at that time",
@@ -233,14 +342,19 @@ fn lost_words(finding: &mut Finding) {
     ]);
 }
 
-fn off_words(finding: &mut Finding) {
+fn off_words(finding: &mut Finding, not_lost: &str) {
     finding.alternatives = vec![
-        kept("by design", "Connect workers and mirroring switch idempotence off unless told otherwise"),
-        dropped("idempotence-lost", "nothing protected came before, or protected writers go on beside it"),
+        kept(
+            "by default",
+            "Java clients before 3.0 and most other libraries have idempotence off unless it is switched on; \
+             Connect workers and MirrorMaker 2 switch it off (KAFKA-13759)",
+        ),
+        dropped("idempotence-lost", not_lost),
     ];
     finding.would_settle = lines(["the configuration of the producers that write to this topic"]);
     finding.advice = lines([
-        "set enable.idempotence=true and acks=all in the producers of this topic",
+        "set enable.idempotence=true and acks=all in the producers of this topic, with retries above 0 and at most 5 \
+         requests in flight (1 with Java clients of 0.11); brokers before 2.8 ask for the right to IdempotentWrite",
         "until then expect a retry to be stored again: make consumers drop repeats",
     ]);
 }
@@ -394,6 +508,39 @@ mod tests {
     fn a_session_that_goes_on_in_another_partition_counts_as_well() {
         let (here, there) = ("D 12/0 0..4; D -1 1; D -1 1", "D 12/0 0..0; wait 1h; D 12/0 1..1");
         assert_eq!(codes(&[here, there]), [(Code::IdempotenceOff, vec![5])]);
+    }
+
+    #[test]
+    fn kept_times_prove_no_session_alive_elsewhere_and_a_longer_life_does() {
+        // The restart repeats the last minute with its times, and session 12 wrote elsewhere up to then.
+        let here = "D 12/0 0..4; wait 60s; D 12/0 5..5; wait -50s; D -1 3; D -1 1";
+        let switched = judged(&[here, "wait 55s; D 12/0 0..0"]);
+        assert_eq!(switched[0].code, Code::IdempotenceLost, "{switched:#?}");
+        let goes_on = judged(&[here, "D 12/0 0..0; wait 1h; D 12/0 1..1"]);
+        assert_eq!(goes_on[0].code, Code::IdempotenceOff);
+        let why = &goes_on[0].alternatives[1].why;
+        assert_eq!(
+            why,
+            "a protected session that began before orders-0 offsets 6–9 goes on in another partition, by its times"
+        );
+    }
+
+    #[test]
+    fn each_reason_against_a_loss_is_the_one_that_holds() {
+        let why = |scripts: &[&str]| {
+            let off = judged(scripts).into_iter().find(|finding| finding.code == Code::IdempotenceOff);
+            off.expect("off").alternatives[1].why.clone()
+        };
+        assert_eq!(why(&["D -1 3", "D -1 1"]), "no record of the topic carries a producer id");
+        assert_eq!(why(&["D -1 3; D 5/0 0..4"]), "nothing protected stands in front of orders-0 offsets 0–2");
+        let beside = why(&["D 5/0 0..4; D -1 1; D 5/0 5..5"]);
+        assert!(beside.starts_with("a protected session stands before orders-0 offset 5 and"), "{beside}");
+    }
+
+    #[test]
+    fn a_partition_that_only_the_unprotected_writer_used_stays_apart_from_those_that_lost_it() {
+        let codes = codes(&["D 5/0 0..4; wait 1s; D -1 9", "D 5/0 0..0; wait 1s; D -1 3", "wait 2s; D -1 2"]);
+        assert_eq!(codes, [(Code::IdempotenceLost, vec![5, 1]), (Code::IdempotenceOff, vec![0])]);
     }
 
     #[test]

@@ -32,9 +32,15 @@ fn a_plain_retry_is_told_from_records_that_came_regrouped_and_from_a_lone_repeat
     let undetermined = of(&findings, "duplicate-undetermined", "regrouped");
     let [regrouped] = undetermined[..] else { panic!("{undetermined:#?}") };
     assert_eq!(regrouped["counts"]["surplusRecords"], 20);
-    for rival in ["retry-without-idempotence", "pipeline-replay"] {
+    for rival in ["retry-without-idempotence", "pipeline-replay", "resend-same-session"] {
         assert!(kept(regrouped).contains(&rival), "{regrouped:#}");
     }
+    assert!(kept(retry).contains(&"resend-new-session"), "{retry:#}");
+    assert!(says(
+        retry,
+        "facts",
+        "1 batch with the same records and base time; 1 of 1 with an equal checksum"
+    ));
 
     let lone = of(&findings, "duplicate-undetermined", "plain");
     let [lone] = lone[..] else { panic!("{lone:#?}") };
@@ -91,7 +97,7 @@ fn a_relay_that_runs_three_times_is_one_incident_of_three_live_writers() {
 }
 
 /// Bytes of a snapshot with one entry a producer: id, last sequence, last offset, offset delta.
-fn snapshot(entries: &[(i64, i32, i64, i32)], time: i64) -> Vec<u8> {
+pub(super) fn snapshot(entries: &[(i64, i32, i64, i32)], time: i64) -> Vec<u8> {
     let mut body = u32::try_from(entries.len()).unwrap().to_be_bytes().to_vec();
     for &(id, sequence, offset, delta) in entries {
         body.extend(id.to_be_bytes());
@@ -153,7 +159,11 @@ fn one_sequence_stored_twice_clears_the_client_and_the_snapshot_says_where_memor
         assert_eq!((&lost["confidence"], &lost["counts"]["surplusRecords"]), (&"certain".into(), &9.into()));
         assert!(says(lost, "facts", fact), "{lost:#}");
         assert!(says(lost, "facts", "the partition leader changed between the copies in 9 of 9 pairs"));
-        assert!(says(lost, "advice", "the client and the application did nothing wrong"));
+        assert!(says(
+            lost,
+            "advice",
+            "neither a resend by the application nor a new client keeps the sequences"
+        ));
         assert_eq!(kept(lost), [""; 0], "{lost:#}");
     }
 }

@@ -273,5 +273,115 @@ fn a_pipeline_with_producer_ids_is_held_against_a_restart_and_not_against_a_retr
     case.log("orders-0", write(write(SegmentBuilder::new(), 2, 0..20), 3, 12..20));
     let findings = case.findings("record-key");
     let replay = one(&findings, "pipeline-replay");
-    assert_eq!(kept(replay), ["resend-new-session"], "{replay:#}");
+    assert_eq!(kept(replay), ["resend-new-session", "fan-out"], "{replay:#}");
+}
+
+/// Rows of one batch that have times of their own.
+fn rows(rows: impl Iterator<Item = i64>) -> BatchSpec {
+    let mut rows = rows.peekable();
+    let time = FIRST_TIME + rows.peek().copied().unwrap_or(0);
+    rows.fold(batch().time(time), |batch, row| {
+        batch.record_at(FIRST_TIME + row, format!("order-{row}"), format!("amount {row}"))
+    })
+}
+
+#[test]
+fn two_copies_in_one_batch_were_sent_in_one_go_and_two_in_neighbours_need_not_be() {
+    let case = Case::new();
+    let doubled = SegmentBuilder::new().batch(rows([0, 1, 1, 2, 3, 3].into_iter()));
+    case.log("orders-0", doubled.batch(rows([4, 5, 5, 6].into_iter())));
+    let findings = case.findings("record-key");
+    let sent = one(&findings, "resend-same-session");
+    assert_eq!(sent["counts"]["surplusRecords"], 3);
+    assert!(says(sent, "facts", "3 of 3 copies stand in one batch with what they repeat"), "{sent:#}");
+    assert!(says(sent, "advice", "no retry is involved"), "{sent:#}");
+    assert_eq!(kept(sent), ["equal events"]);
+    assert!(of(&findings, "duplicate-undetermined", "orders").is_empty());
+
+    let case = Case::new();
+    case.log("orders-0", SegmentBuilder::new().batch(rows(0..4)).batch(rows(3..7)));
+    let findings = case.findings("record-key");
+    assert_eq!(one(&findings, "duplicate-undetermined")["counts"]["surplusRecords"], 1);
+}
+
+#[test]
+fn a_repeat_that_begins_inside_an_original_batch_is_no_retry() {
+    let findings = |again: &[std::ops::Range<i64>]| {
+        let case = Case::new();
+        let log = SegmentBuilder::new().batch(rows(0..5)).batch(rows(5..12)).batch(rows(12..20));
+        case.log("orders-0", again.iter().fold(log, |log, range| log.batch(rows(range.clone()))));
+        case.findings("record-key")
+    };
+    let inside = findings(&[7..14, 14..25]);
+    let undetermined = one(&inside, "duplicate-undetermined");
+    assert!(!kept(undetermined).contains(&"retry-without-idempotence"), "{undetermined:#}");
+    assert_eq!(kept(undetermined)[0], "pipeline-replay");
+    let border = "begins with the record of offset 7, in the middle of the batch of offsets 5–11";
+    assert!(says(undetermined, "facts", border), "{undetermined:#}");
+    // Regrouped, and whole: the second batch goes on where the first one ended.
+    let whole = findings(&[5..10, 10..20]);
+    assert!(kept(one(&whole, "duplicate-undetermined")).contains(&"retry-without-idempotence"));
+    // The rest of a regrouped retry may have failed.
+    let cut = findings(std::slice::from_ref(&(0..8)));
+    assert!(kept(one(&cut, "duplicate-undetermined")).contains(&"retry-without-idempotence"));
+}
+
+#[test]
+fn batches_that_came_back_in_another_order_say_so() {
+    let retried = |order: [i64; 3]| {
+        let case = Case::new();
+        let log = (0..4).fold(SegmentBuilder::new(), |log, at| log.batch(rows(2 * at..2 * at + 2)));
+        case.log("orders-0", order.iter().fold(log, |log, at| log.batch(rows(2 * at..2 * at + 2))));
+        case.findings("record-key")
+    };
+    let turned = "what stood at offset 6 stands in front of what stood at offset 4";
+    let findings = retried([3, 2, 1]);
+    let backwards = one(&findings, "retry-without-idempotence");
+    assert!(says(backwards, "facts", turned), "{backwards:#}");
+    assert!(says(backwards, "facts", "3 batches with the same records and base time; 3 of 3 with an equal"));
+    let findings = retried([1, 2, 3]);
+    assert!(!says(one(&findings, "retry-without-idempotence"), "facts", "in another order"));
+}
+
+#[test]
+fn equal_times_in_another_topic_alone_do_not_say_that_a_pipeline_ran() {
+    let event = |producer: i64, sequence: i32, row: i64| {
+        let event = batch().time(FIRST_TIME + row);
+        let event = if producer < 0 { event } else { event.producer(producer, 0, sequence) };
+        event.record(format!("order-{row}"), format!("amount {row}"))
+    };
+    let log = |producer: i64, rows: std::ops::Range<i64>, segment: SegmentBuilder| {
+        (0..).zip(rows).fold(segment, |log, (sequence, row)| log.batch(event(producer, sequence, row)))
+    };
+    let findings = |directory: &str, first: i64, second: i64| {
+        let case = Case::new();
+        case.log("audit-0", log(9, 0..40, SegmentBuilder::new()));
+        case.log(directory, log(second, 20..40, log(first, 0..30, SegmentBuilder::new())));
+        case.findings("record-key")
+    };
+    let both = findings("orders-0", 1, 2);
+    let replay = one(&both, "pipeline-replay");
+    assert_eq!((&replay["confidence"], kept(replay)[0]), (&"possible".into(), "resend-new-session"));
+    assert!(kept(replay).contains(&"fan-out"), "{replay:#}");
+    let named = findings("dc1.audit-0", 1, 2);
+    let mirrored = of(&named, "pipeline-replay", "dc1.audit");
+    assert_eq!(mirrored[0]["confidence"], "likely", "{mirrored:#?}");
+}
+
+#[test]
+fn a_newest_snapshot_without_the_last_writer_says_that_brokers_here_forget_soon() {
+    let case = Case::new();
+    let nine = || session(SegmentBuilder::new(), 3, FIRST_TIME, 0..1);
+    let again = batch().producer(3, 0, 0).time(FIRST_TIME).record("order-0", "amount 0");
+    case.log("orders-0", nine().batch(again));
+    let empty = super::cases::snapshot(&[], FIRST_TIME);
+    case.file("orders-0", "00000000000000000002.snapshot", &empty);
+    let findings = case.findings("record-key");
+    let lost = one(&findings, "broker-dedup-lost");
+    assert!(
+        says(lost, "facts", "does not remember producer 3, although it wrote up to offset 1"),
+        "{lost:#}"
+    );
+    assert!(says(lost, "facts", "no new leader came between them"), "{lost:#}");
+    assert!(lost["cause"]["text"].as_str().unwrap().contains("by expiry"), "{lost:#}");
 }

@@ -25,6 +25,22 @@ enum Memory {
     Lacks,
 }
 
+/// The newest snapshot of the log, where it covers the last write of the copies' producer and does not
+/// remember it: brokers here forget soon.
+fn forgotten_since(episode: &Episode<'_>) -> Option<String> {
+    let pair = episode.pairs().last()?;
+    let note = pair.partition(pair.later)?;
+    let last = pair.later_session()?.span(pair.later.partition)?.last_offset;
+    let snapshot = note.snapshots.last().filter(|file| last < file.offset)?;
+    let id = pair.later.producer_id;
+    snapshot.producers.binary_search(&id).is_err().then(|| {
+        format!(
+            "{}/{} does not remember producer {id}, although it wrote up to offset {last}: a broker forgets producers soon here",
+            note.directory, snapshot.file
+        )
+    })
+}
+
 /// The newest snapshot that covers an original and not its copy, and whether the producer is in it.
 fn snapshot_between(episode: &Episode<'_>) -> Option<(Memory, String)> {
     let pair = episode.pairs().next()?;
@@ -63,8 +79,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.surplus()
         ));
     }
+    let epochs = || episode.pairs().filter_map(|p| p.earlier.partition_leader_epoch);
+    if over_leaders == 0 && epochs().next().is_some() {
+        facts.push(
+            "original and copy are of one leader epoch in all pairs: no new leader came between them"
+                .to_owned(),
+        );
+    }
     let between = snapshot_between(episode);
+    let since = forgotten_since(episode);
     facts.extend(between.as_ref().map(|(_, fact)| fact.clone()));
+    facts.extend(since.clone());
     facts.push(pairs_of(episode));
     Words {
         confidence: if episode.all(|p| p.level == Level::E1) {
@@ -79,6 +104,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ),
         cause: Some(cause(
             match between {
+                _ if since.is_some() => {
+                    "the broker had forgotten the producer by expiry (producer.id.expiration.ms, or old record times): its snapshots lose producers that wrote last"
+                }
                 Some((Memory::Lacks, _)) => {
                     "the broker had already forgotten the producer when it wrote the snapshot between the copies: expiry (a pause or old record times), or a state that was rebuilt from less than the log"
                 }
@@ -97,7 +125,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "producer.id.expiration.ms and the broker's log between the two copies (restarts, snapshot errors)",
         ]),
         advice: lines([
-            "the client and the application did nothing wrong: look at the broker",
+            "look for what made the broker forget: neither a resend by the application nor a new client keeps the sequences",
             "raise producer.id.expiration.ms above the longest pause or record age, and never delete .snapshot files",
             "until then drop repeats by business key in the consumers",
         ]),

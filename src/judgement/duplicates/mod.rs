@@ -9,6 +9,7 @@
 
 mod aborted;
 mod alive;
+mod borders;
 mod choice;
 mod concurrent;
 mod consumed;
@@ -83,6 +84,10 @@ fn mechanism(pair: &Pair<'_>, writers: &Writers) -> Option<Code> {
     }
     if aborted::applies(pair) {
         return Some(Code::AbortedThenRetried);
+    }
+    // No retry, restart or replay puts two copies into one batch.
+    if pair.same_batch() {
+        return Some(Code::ResendSameSession);
     }
     if misplaced::applies(pair) {
         return Some(Code::MisplacedBatch);

@@ -9,7 +9,7 @@ use super::pair::{self, Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were};
 use super::publication::{News, Overlap};
 use super::{Words, cause, dropped, kept, lines};
-use crate::finding::{Confidence, Visibility};
+use crate::finding::{Confidence, Level, Visibility, rfc3339};
 
 /// Events in a row that no coincidence brings.
 const ROW: usize = 3;
@@ -101,7 +101,18 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts.push("originals and copies are in committed transactions".to_owned());
     }
     if row >= ROW {
-        facts.insert(0, format!("{row} different events came again in their old order"));
+        let rows = if row < episode.surplus() { "rows of up to " } else { "" };
+        facts.insert(0, format!("{rows}{row} different events came again in their old order"));
+    }
+    let bare = episode.count(|p| !p.later.producer_id.is_protected());
+    if bare > 0 {
+        facts.insert(
+            0,
+            format!(
+                "{bare} of {} copies carry no producer id: how many writers they are of is not told",
+                episode.surplus()
+            ),
+        );
     }
     Words {
         confidence: if weak || publications.is_some() || news.is_some() {
@@ -126,7 +137,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             } else if earlier_goes_on {
                 "a second instance that began from an older position, or a restart beside a survivor"
             } else {
-                "a restart that read from an old position"
+                "a restart that read on from a position behind which it had written: an old one, or one that was committed after the output"
             },
             Confidence::Possible,
         )),
@@ -135,7 +146,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             concurrent,
             kept(
                 "pipeline-replay",
-                "if this application reads another topic, its consumer group may have stepped back; no committed position here shows it",
+                "if this application reads another topic, its consumer group may have stepped back; no committed position here did",
             ),
             dropped(
                 "retry-without-idempotence",
@@ -157,22 +168,46 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             } else {
                 dropped(
                     "equal events",
-                    "the identity of the events is equal, or a whole row of them came again",
+                    if row >= ROW {
+                        "a whole row of different events came again in its old order"
+                    } else {
+                        "their business key is equal; they are different events only if it is not unique to one"
+                    },
                 )
             },
         ])
         .collect(),
-        would_settle: lines([
-            "the application's log at the time of the first copy: restarts, and the position it began from",
-        ]),
+        would_settle: vec![
+            format!("the application's log {}: restarts, and the position it began from", between(episode)),
+            "the committed positions of its group (dedup-audit offsets), if it reads another topic".to_owned(),
+        ],
         advice: if done_twice {
             done_twice_advice()
         } else {
             lines([
-                "keep the read position durable, or make position and output one transaction",
+                "make read position and output one transaction: a position that is committed behind the output comes too late in a crash",
                 "until then drop repeats by business key in the consumers",
             ])
         },
+    }
+}
+
+/// When the restart was, as far as times of their own tell it.
+fn between(episode: &Episode<'_>) -> String {
+    let (Some(earlier), Some(later)) = (episode.earlier_session, episode.later_session) else {
+        return "at the time of the restart".to_owned();
+    };
+    let own_times = episode.all(|pair| pair.level >= Level::E4) && episode.sessions().len() == 2;
+    let ends = earlier.last_timestamp().zip(later.first_timestamp()).filter(|(end, begin)| end <= begin);
+    let told = ends.and_then(|(end, begin)| Some((rfc3339(end)?, rfc3339(begin)?)));
+    match told.filter(|_| own_times) {
+        Some((end, begin)) => {
+            format!(
+                "between the end of session {} ({end}) and the beginning of {} ({begin})",
+                earlier.name, later.name
+            )
+        }
+        None => format!("when session {} began", later.name),
     }
 }
 

@@ -35,6 +35,13 @@ impl<'r> Pair<'r> {
         self.earlier.partition == self.later.partition
     }
 
+    /// Whether both copies stand in one batch, which a client builds and sends in one go.
+    pub(super) fn same_batch(&self) -> bool {
+        self.same_partition()
+            && self.earlier.batch.base_offset == self.later.batch.base_offset
+            && self.earlier.batch.position == self.later.batch.position
+    }
+
     pub(super) fn same_session(&self) -> bool {
         self.earlier.session.is_some() && self.earlier.session == self.later.session
     }

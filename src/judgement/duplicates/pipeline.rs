@@ -4,8 +4,9 @@
 //! Evidence, either of two. Its source is among the files: another topic holds records with equal
 //! key, value and client time, fewer times. Or its consumer group stepped back between the two
 //! copies: the producer of the later copy commits for that group in its transactions.
-//! Innocent twins: an application that writes to both topics by itself (then its producer id stands
-//! in both), and a mirror of a topic that holds the event as often itself.
+//! Innocent twins: an application that writes to both topics by itself, with one producer or with two,
+//! and a mirror of a topic that holds the event as often itself. Equal times alone show no direction:
+//! a step of a group does, the name of a mirrored topic, or copies without producer id of records with one.
 
 use super::episode::{Episode, count};
 use super::pair::Pair;
@@ -78,6 +79,15 @@ pub(super) fn link(finding: &mut Finding, episode: &Episode<'_>, examples: Examp
     finding.rewinds = steps.into_iter().take(most).map(rewinds::reported).collect();
 }
 
+/// Whether the topic has the name of its source in its own, as mirrors name theirs.
+fn is_named_after_source(pair: &Pair<'_>) -> bool {
+    let topic = |copy: &StoredCopy| pair.relations.place(copy).topic;
+    pair.group.source.as_deref().is_some_and(|source| {
+        let (own, source) = (topic(pair.later), topic(source));
+        own.len() > source.len() && own.ends_with(source.as_str())
+    })
+}
+
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
     let with_source = episode.count(has_source);
@@ -112,10 +122,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ));
     }
     facts.push(format!("{}{}", pairs_of(episode), delay(episode)));
-    let mut alternatives = vec![dropped(
-        "resend-same-session",
-        "an application that sends again by itself has no reason to keep another topic's times, or to move a group back",
-    )];
+    let told_apart =
+        episode.all(|p| !p.same_session() && p.earlier.session.is_some() && p.later.session.is_some());
+    let mut alternatives = Vec::new();
     if step.is_none() {
         alternatives.push(if episode.all(|p| p.later.producer_id.is_protected()) {
             kept(
@@ -129,23 +138,36 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             )
         });
     }
-    let unprotected = |copy: &crate::relations::StoredCopy| !copy.producer_id.is_protected();
+    let unprotected = |copy: &StoredCopy| !copy.producer_id.is_protected();
     let may_fan_out = step.is_none()
-        && episode
-            .pairs()
-            .any(|p| unprotected(p.later) && p.group.source.as_deref().is_some_and(unprotected));
+        && over_source == 0
+        && episode.pairs().any(|p| {
+            // A mirror writes without producer id by default, or its topic has the source's name in its own.
+            let source = p.group.source.as_deref();
+            let alike = |source: &StoredCopy| !unprotected(p.later) || unprotected(source);
+            source.is_some_and(alike) && !is_named_after_source(&p)
+        });
     if may_fan_out {
         alternatives.push(kept(
             "fan-out",
-            "neither topic's records carry a producer id here, so one application may write to both by itself",
+            "equal times show no direction: one application may write to both topics, or the other topic may be fed from this one",
         ));
     }
+    alternatives.push(if told_apart {
+        dropped("resend-same-session", "originals and copies are of different producer sessions")
+    } else {
+        kept(
+            "resend-same-session",
+            "an application that sets the record times itself can send them again with equal times",
+        )
+    });
     Words {
         confidence: if may_fan_out { Confidence::Possible } else { Confidence::Likely },
         title: format!(
-            "{copies} of {} {} written again by a pipeline",
+            "{copies} of {} {} written again {}",
             episode.topic_name(),
-            were(episode.surplus())
+            were(episode.surplus()),
+            if may_fan_out { "with the times of another topic's records" } else { "by a pipeline" }
         ),
         cause: Some(cause(
             if step.is_some() || over_source > 0 {
@@ -157,7 +179,14 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         )),
         facts,
         alternatives,
-        would_settle: lines(["the pipeline's log: restarts, rebalances, offset resets at that time"]),
+        would_settle: if may_fan_out {
+            lines([
+                "what writes the other topic and what reads it; the commits of a group (dedup-audit offsets)",
+                "the pipeline's log, if there is one: restarts, rebalances, offset resets",
+            ])
+        } else {
+            lines(["the pipeline's log: restarts, rebalances, offset resets at that time"])
+        },
         advice: lines([
             "let the pipeline commit its position with its output (exactly-once), or shorten its commit interval",
             "drop repeats by business key in the consumers of the output",

@@ -11,6 +11,8 @@ use super::phrase::{are, pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::duration;
 use crate::finding::{Confidence, Level};
+use crate::units::Offset;
+use std::collections::BTreeMap;
 
 /// Retries end with `delivery.timeout.ms`, two minutes by default; clocks and pauses get their share.
 const LATE_MS: i64 = 10 * 60 * 1000;
@@ -19,19 +21,68 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     pair.level == Level::E1 && pair.same_partition()
 }
 
+/// The batches that came again as they were.
+#[derive(Default)]
+struct Batches {
+    all: usize,
+    same_crc: usize,
+    of_several: usize,
+    /// Offsets of two originals of which the later one came again in front of the other.
+    turned: Option<(Offset, Offset)>,
+}
+
+impl Batches {
+    fn of(episode: &Episode<'_>) -> Self {
+        let mut found = BTreeMap::new();
+        for pair in episode.pairs().filter(|pair| pair.level == Level::E1) {
+            let (earlier, later) = (&pair.earlier.batch, &pair.later.batch);
+            found.entry((pair.later.partition, later.base_offset)).or_insert((
+                earlier.base_offset,
+                earlier.crc == later.crc,
+                later.records > 1,
+            ));
+        }
+        let pairs = found.iter().zip(found.iter().skip(1));
+        let turned = pairs
+            .filter(|((place, _), (next, _))| place.0 == next.0)
+            .find(|((_, batch), (_, next))| next.0 < batch.0)
+            .map(|((_, batch), (_, next))| (next.0, batch.0));
+        Self {
+            all: found.len(),
+            same_crc: found.values().filter(|batch| batch.1).count(),
+            of_several: found.values().filter(|batch| batch.2).count(),
+            turned,
+        }
+    }
+
+    fn words(&self) -> String {
+        let Self { all, same_crc, of_several, .. } = self;
+        let noun = if *all == 1 { "batch" } else { "batches" };
+        format!(
+            "{all} {noun} with the same records and base time; {same_crc} of {all} with an equal checksum, {of_several} of {all} with more than one record"
+        )
+    }
+}
+
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
-    let same_crc = episode.count(|p| p.earlier.batch.crc == p.later.batch.crc);
-    let several = episode.count(|p| p.later.batch.records > 1);
+    let batches = Batches::of(episode);
     let mut facts = vec![
         format!("the batches of {} came again at {}", episode.stretches(|p| p.earlier), episode.stretches(|p| p.later)),
-        format!(
-            "same decompressed records and base time in all pairs, equal checksum in {same_crc} of {}; {several} in batches of more than one record",
-            episode.surplus()
-        ),
+        batches.words(),
         "no producer id on either copy, so the broker could not recognise the retry; which client it was cannot be told from the files".to_owned(),
     ];
+    if let Some((first, second)) = batches.turned {
+        facts.push(format!(
+            "they came in another order than before: what stood at offset {second} stands in front of what stood at offset {first}, as batches in flight do that are put back one by one"
+        ));
+    }
+    let regrouped = episode.count(|p| p.level > Level::E1);
+    if regrouped > 0 {
+        facts
+            .push(format!("{regrouped} of {} copies stand in batches with other borders", episode.surplus()));
+    }
     if over_leaders > 0 {
         facts.push(format!(
             "the partition leader changed between the copies in {over_leaders} of {} pairs",
@@ -67,11 +118,19 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         alternatives: vec![
             kept(
                 "pipeline-replay",
-                "a mirror or connector that keeps times can build the same batch again; its source is not among the files",
+                if batches.turned.is_some() {
+                    "a mirror or connector that keeps times can build the same batches again, although what it reads again would come in its old order"
+                } else {
+                    "a mirror or connector that keeps times can build the same batch again; its source is not among the files"
+                },
             ),
             kept(
                 "resend-same-session",
                 "an application that sets the record times itself can send a batch again with equal times",
+            ),
+            kept(
+                "resend-new-session",
+                "it can do so after a restart as well: without producer id the two cannot be told apart",
             ),
             dropped("broker-dedup-lost", "without producer id the broker has nothing to compare"),
         ],

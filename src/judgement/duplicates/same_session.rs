@@ -2,6 +2,8 @@
 //!
 //! Evidence: both copies are of one producer session and the later one is a new write to the
 //! broker. So the application called `send()` twice; idempotence covers retries of the client only.
+//! Or both stand in one batch, with or without producer id: then nothing had left the client between
+//! the two calls, and neither an error nor a timeout led to the second.
 
 use super::episode::Episode;
 use super::new_session::{both_committed, done_twice_advice};
@@ -30,18 +32,35 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     }
 }
 
+fn in_one_batch(pair: &Pair<'_>) -> bool {
+    pair.same_batch()
+}
+
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
-    let name = episode.later_session.map_or_else(String::new, |s| s.name.clone());
+    let writer =
+        episode.later_session.map_or_else(|| "one client".to_owned(), |s| format!("session {}", s.name));
+    let one_batch = episode.count(in_one_batch);
+    let in_one_go = one_batch == episode.surplus();
     let across = episode.count(|p| p.earlier.producer_epoch != p.later.producer_epoch);
     let mut facts = vec![
         format!(
-            "session {name} wrote {} and again {}",
+            "{writer} wrote {} and again {}",
             episode.stretches(|p| p.earlier),
             episode.stretches(|p| p.later)
         ),
-        format!("the later copies have sequences of their own{}", delay(episode)),
+        if episode.later_session.is_some() {
+            format!("the later copies have sequences of their own{}", delay(episode))
+        } else {
+            format!("the records carry no producer id{}", delay(episode))
+        },
     ];
+    if one_batch > 0 {
+        facts.push(format!(
+            "{one_batch} of {} copies stand in one batch with what they repeat: sent twice in one go, before anything of it had left the client",
+            episode.surplus()
+        ));
+    }
     if across > 0 {
         facts.push(format!(
             "{across} of {} copies were written under a newer epoch of the session",
@@ -61,21 +80,60 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.topic_name(),
             were(episode.surplus())
         ),
-        cause: Some(cause("the application called send() again for the same event", Confidence::Likely)),
+        cause: Some(cause(
+            if in_one_go {
+                "the application called send() twice in one go: a loop, a listener that is registered twice, or input that holds the event twice"
+            } else {
+                "the application called send() again for the same event"
+            },
+            Confidence::Likely,
+        )),
         facts,
         alternatives: vec![
-            dropped("broker-dedup-lost", "the sequences differ: for the broker these are new records"),
-            dropped("resend-new-session", "both copies are of one producer session"),
             kept(
                 "equal events",
-                "two real events with equal content look the same; the business key decides",
+                if episode.is_by_content() {
+                    "two real events with equal content look the same; a business key would decide"
+                } else {
+                    "the business key is equal as well; they are two events only if it is not unique to one"
+                },
             ),
-        ],
-        would_settle: lines([
-            "the application's log: timeouts given up on, double clicks, its own retries around send()",
-        ]),
+            if in_one_go {
+                dropped(
+                    "retry-without-idempotence",
+                    "a client builds a batch once, and retries it as a whole",
+                )
+            } else {
+                dropped("broker-dedup-lost", "the sequences differ: for the broker these are new records")
+            },
+            dropped(
+                "resend-new-session",
+                if in_one_go {
+                    "a batch is of one writer: there was no restart between the copies"
+                } else {
+                    "both copies are of one producer session"
+                },
+            ),
+        ]
+        .into_iter()
+        .chain(in_one_go.then(|| {
+            dropped("pipeline-replay", "what is read again after a restart goes into another batch")
+        }))
+        .collect(),
+        would_settle: if in_one_go {
+            lines(["the application's code around send(), and whether its input holds these events twice"])
+        } else {
+            lines([
+                "the application's log: timeouts given up on, double clicks, its own retries around send()",
+            ])
+        },
         advice: if done_twice {
             done_twice_advice()
+        } else if in_one_go {
+            lines([
+                "look for the loop, the listener that is registered twice or the doubled input: no retry is involved",
+                "drop repeats by business key in the consumers",
+            ])
         } else {
             lines([
                 "let the client retry (delivery.timeout.ms) instead of calling send() again",

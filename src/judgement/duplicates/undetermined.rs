@@ -6,7 +6,7 @@
 
 use super::episode::Episode;
 use super::phrase::{are, delay, pairs_of, records};
-use super::{Words, kept, lines};
+use super::{Words, borders, dropped, kept, lines};
 use crate::finding::{Confidence, Level};
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
@@ -35,20 +35,32 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts.push("parts of these partitions could not be read (see the coverage)".to_owned());
     }
     facts.push(pairs_of(episode));
+    let inside = borders::begins_inside(episode);
+    facts.extend(inside.clone());
     let mut alternatives = Vec::new();
     if same_time > 0 {
+        alternatives.push(kept(
+            "pipeline-replay",
+            "a mirror, connector or stream keeps the times of its input; its source is not among the files",
+        ));
         alternatives.push(kept(
             "resend-new-session",
             "a restart that repeats its last input keeps the times where the application sets them",
         ));
         alternatives.push(kept(
-            "retry-without-idempotence",
-            "a client that regroups its batches on retry keeps the times",
+            "resend-same-session",
+            "so does an application that sends again without a restart and sets the times itself",
         ));
-        alternatives.push(kept(
-            "pipeline-replay",
-            "a mirror, connector or stream keeps the times of its input; its source is not among the files",
-        ));
+        alternatives.push(match inside {
+            Some(_) if same_time == episode.surplus() => dropped(
+                "retry-without-idempotence",
+                "a client retries a batch as a whole, and here a repeat begins inside one",
+            ),
+            _ => kept(
+                "retry-without-idempotence",
+                "a client that regroups its batches on retry keeps the times",
+            ),
+        });
     }
     if same_time < episode.surplus() {
         alternatives.push(kept("resend-same-session", "an application that sends again writes a new time"));

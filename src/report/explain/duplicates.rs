@@ -97,7 +97,8 @@ pub(super) const RESEND_SAME_SESSION: Explanation = Explanation {
     meaning: "one producer session sent the event again under later sequences of its own",
     shows: "The same producer id and session wrote the event twice, the second time under new sequences. A retry \
             inside the client would have kept the sequence and been refused, so the application called send() \
-            again: after an error or a timeout, in a loop, or because it handled one input twice.",
+            again: after an error or a timeout, in a loop, or because it handled one input twice. Two copies in one \
+            batch were sent in one go, with or without producer id: no error and no restart lies between them.",
     innocent: &[
         "Contents that repeat by nature, such as heartbeats or a state written again, are equal without being \
          one event; a business key that is unique for an event tells.",
@@ -145,12 +146,13 @@ pub(super) const EPOCH_BUMP_RESEND: Explanation = Explanation {
 
 pub(super) const BROKER_DEDUP_LOST: Explanation = Explanation {
     code: Code::BrokerDedupLost,
-    meaning: "the broker stored one sequence range twice, though it should have refused the second",
+    meaning: "the broker stored one sequence range twice, because it no longer remembered the first",
     shows: "The same producer id, epoch and sequences stand in the partition twice, with the same records. A \
             leader that remembers the producer answers the second with success and stores nothing, so at that \
             moment it did not remember: the producer had expired, by old event times or timestamp -1 also while \
             it was active; or its state was lost with snapshots, with an unclean change of leader or a restored \
-            directory. The client did nothing wrong, and neither did the application.",
+            directory. Neither a resend by the application nor a new client keeps the sequences; a client that \
+            retries later than the broker remembers is a mismatch of two settings.",
     innocent: &[
         "The same range with other records is no duplicate: clients before 2.5 begin again at 0 after deleted \
          records, and so do two writers under one id (producer-id-collision).",
@@ -160,7 +162,7 @@ pub(super) const BROKER_DEDUP_LOST: Explanation = Explanation {
     evidence: &[
         "both batches with equal producer id, epoch, first and last sequence, and equal records",
         "record times against the time of the append: older than producer.id.expiration.ms or not",
-        "the snapshot nearest below the second copy, and whether it holds the producer",
+        "the snapshot nearest below the second copy, and the newest one, and whether they hold the producer",
         "a leader epoch that changed between the copies",
     ],
     next: &[
@@ -295,8 +297,8 @@ pub(super) const DUPLICATE_UNDETERMINED: Explanation = Explanation {
     meaning: "the event is stored twice, and the files cannot tell how that came about",
     shows: "An event is stored more than once, and more than one explanation survives every test that the files \
             allow. Records without producer id leave the least: equal records with equal client times in other \
-            batches are a client that regrouped its retry or a pipeline that replayed, and equal contents at new \
-            times are an application that sent again or one that was restarted. That the copies are stored is \
+            batches are a client that regrouped its retry or a pipeline that replayed, or only the latter where a \
+            repeat begins inside an original batch, which a client retries as a whole; equal contents at new times are an application that sent again or one that was restarted. That the copies are stored is \
             certain; who is to blame is not.",
     innocent: &[
         "A record key that names a customer or a device repeats by design; look at the identity that the report \

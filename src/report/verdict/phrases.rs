@@ -18,7 +18,7 @@ pub(super) const fn how(code: Code) -> Option<&'static str> {
         Code::ConcurrentProducers => "two producers that ran at the same time both sent them",
         Code::ResendSameSession => "the application sent them again",
         Code::EpochBumpResend => "a producer wrote its last records again after an error",
-        Code::BrokerDedupLost => "a broker stored repeats that it should have refused",
+        Code::BrokerDedupLost => "a broker stored repeats that it no longer recognised",
         Code::ProducerIdCollision => "two different producers wrote under one producer id",
         Code::MisplacedBatch => "a client sent a batch to the wrong place",
         Code::PipelineReplay => "a pipeline wrote part of its output again",
