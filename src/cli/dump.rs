@@ -80,8 +80,10 @@ struct DecoderArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// The text of Kafka's dump tool
+    #[value(alias = "txt")]
     Text,
     /// One JSON object a line; records of Kafka's own topics are read
+    #[value(alias = "jsonl")]
     Ndjson,
 }
 

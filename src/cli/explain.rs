@@ -24,6 +24,7 @@ pub struct Explain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people.
+    #[value(aliases = ["text", "txt"])]
     Table,
     /// For programs.
     Json,

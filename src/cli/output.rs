@@ -38,14 +38,18 @@ pub trait Form: ValueEnum + Copy + Eq + std::fmt::Debug + Send + Sync + 'static 
     /// For people in a terminal.
     const TABLE: Self;
 
-    /// Endings of file names that say this form, beside its own name.
-    fn endings(self) -> &'static [&'static str];
+    /// The form that a word says: its name, another name for it, or the ending of a file's name.
+    fn named(word: &str) -> Option<Self> {
+        let says = |form: &Self| form.to_possible_value().is_some_and(|value| value.matches(word, true));
+        Self::value_variants().iter().copied().find(says)
+    }
 }
 
 /// The forms of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people
+    #[value(aliases = ["text", "txt"])]
     Table,
     /// For tickets and scripts
     Json,
@@ -53,27 +57,24 @@ pub enum Format {
 
 impl Form for Format {
     const TABLE: Self = Self::Table;
-
-    fn endings(self) -> &'static [&'static str] {
-        match self {
-            Self::Table => &["txt"],
-            Self::Json => &["json"],
-        }
-    }
 }
 
 /// The forms of the report of an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
     /// For people in a terminal
+    #[value(aliases = ["text", "txt"])]
     Table,
     /// All of it, as one object
     Json,
     /// All of it, one object a line: header, partitions, damage, findings, summary
+    #[value(alias = "jsonl")]
     Ndjson,
-    /// For a ticket: short, and renders on GitHub, GitLab and Jira
+    /// Markdown for a ticket: short, and renders on GitHub, GitLab and Jira
+    #[value(alias = "markdown")]
     Md,
     /// One page to open and to send: search, timelines, copies side by side
+    #[value(alias = "htm")]
     Html,
     /// Every surplus copy, as --list
     Csv,
@@ -81,17 +82,6 @@ pub enum ReportFormat {
 
 impl Form for ReportFormat {
     const TABLE: Self = Self::Table;
-
-    fn endings(self) -> &'static [&'static str] {
-        match self {
-            Self::Table => &["txt"],
-            Self::Json => &["json"],
-            Self::Ndjson => &["ndjson", "jsonl"],
-            Self::Md => &["md", "markdown"],
-            Self::Html => &["html", "htm"],
-            Self::Csv => &["csv"],
-        }
-    }
 }
 
 /// One `-o`.
@@ -110,7 +100,7 @@ enum Place {
 
 impl<F: Form> Target<F> {
     fn parse(text: &str) -> Result<Self, String> {
-        let named = text.split_once(':').and_then(|(name, rest)| Some((form_named(name)?, rest)));
+        let named = text.split_once(':').and_then(|(name, rest)| Some((F::named(name)?, rest)));
         let (form, name) = named.map_or((None, text), |(form, rest)| (Some(form), rest));
         if name.is_empty() {
             return Err("a file name is missing".to_owned());
@@ -126,22 +116,10 @@ impl<F: Form> Target<F> {
     fn own_form(&self) -> Option<F> {
         let by_ending = || match &self.place {
             Place::Stdout => None,
-            Place::File(path) => {
-                let ending = path.extension()?.to_str()?.to_lowercase();
-                F::value_variants().iter().copied().find(|form| form.endings().contains(&ending.as_str()))
-            }
+            Place::File(path) => F::named(path.extension()?.to_str()?),
         };
         self.form.or_else(by_ending)
     }
-}
-
-/// The form of a name such as `md`, or of an ending such as `jsonl`.
-fn form_named<F: Form>(name: &str) -> Option<F> {
-    let name = name.to_lowercase();
-    F::value_variants().iter().copied().find(|form| {
-        form.to_possible_value().is_some_and(|value| value.matches(&name, true))
-            || form.endings().contains(&name.as_str())
-    })
 }
 
 impl<F: Form> OutputArguments<F> {
@@ -317,6 +295,18 @@ mod tests {
             ]
         );
         assert_eq!(targets(Some(Json), &["d"]), [file(Json, "d")]);
+    }
+
+    #[test]
+    fn a_form_has_the_names_that_people_try_first() {
+        use ReportFormat::{Html, Md, Ndjson, Table};
+        let read = |word| <ReportFormat as ValueEnum>::from_str(word, false);
+        assert_eq!(
+            ["markdown", "text", "txt", "jsonl", "htm"].map(read),
+            [Md, Table, Table, Ndjson, Html].map(Ok)
+        );
+        assert!(read("yaml").is_err());
+        assert_eq!(targets(None, &["Markdown:a", "b.MARKDOWN"]), [file(Md, "a"), file(Md, "b.MARKDOWN")]);
     }
 
     #[test]

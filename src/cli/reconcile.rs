@@ -72,6 +72,7 @@ enum ListFormat {
     /// Comma-separated values
     Csv,
     /// One JSON object a line
+    #[value(alias = "jsonl")]
     Ndjson,
     /// One key a line
     Lines,
