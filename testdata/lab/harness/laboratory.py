@@ -21,7 +21,7 @@ class Laboratory:
         self.sends, self.opened, self.clock = [], {}, 0
         self.business_key, self.consumed, self.truth, self.also, self.not_certain, self.any_order = "record-key", None, {}, {}, False, False
         self.topics, self.compacted, self.gap_reasons, self.mirrored = [], set(), {}, set()
-        self.applications, self.brokers, self.main = [], {}, None
+        self.applications, self.mirrors, self.brokers, self.main = [], [], {}, None
 
     @property
     def broker(self):
@@ -74,6 +74,9 @@ class Laboratory:
         shared = not own and client == "java" and releases.client_for(self.release) == (release or self.release)
         application = application or (self.main if shared else self.application(release, client))
         given = self.server(proxied) | {k.replace("_", "."): v for k, v in settings.items()}
+        version = releases.number(releases.client_for(self.release) if shared else release or self.release)
+        if client == "java" and (0, 11) <= version < (3, 0) and not {"enable.idempotence", "acks", "retries", "transactional.id"} & given.keys():
+            given |= {"enable.idempotence": "true", "acks": "all"}      # what later clients do unasked
         if client == "sarama" and releases.number(self.release) < (2, 1):
             given["sarama.version"] = ".".join(self.release.split(".")[:4 if self.release.startswith("0.") else 3])     # it does not ask the broker
         return Producer(self, name, application, given)
@@ -93,7 +96,8 @@ class Laboratory:
         if f"east.{source}" not in self.topics:
             self.topics.append(f"east.{source}")
             self.mirrored.add(f"east.{source}")
-        return mirror.MirrorMaker(self.release, self.work, self.server()["bootstrap.servers"], source, settings)
+        self.mirrors.append(mirror.MirrorMaker(self.release, self.work, self.server()["bootstrap.servers"], source, settings))
+        return self.mirrors[-1]
 
     def stored_records(self, topic):
         """How many records a consumer finds in a topic, which need not exist yet."""
@@ -186,6 +190,8 @@ class Laboratory:
     def end(self):
         for application in self.applications:
             application.kill()
+        for copier in self.mirrors:
+            copier.end()
         for broker in self.brokers.values():
             broker.end()
         shutil.rmtree(self.work, ignore_errors=True)

@@ -24,3 +24,8 @@ class MirrorMaker:
         """A clean stop stores how far it came; SIGKILL does not."""
         self.process.send_signal(by)
         self.process.wait(120)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()

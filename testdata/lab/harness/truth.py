@@ -41,6 +41,7 @@ def match(lab, records):
         if not (unseen or mine):
             raise RuntimeError(f"nobody sent {r.place} {r.key}")
         made[r.place] = (unseen or mine)[0]
+        acknowledged.add(id(made[r.place]))
     return made
 
 

@@ -13,7 +13,7 @@ RUNS = [{"seed": seed} for seed in range(1, 9)] + [{"kafka": release, "seed": se
 KINDS = {
     "idempotent": {},
     "transactional": {"transactional_id": "shop"},
-    "plain": {"enable_idempotence": "false", "retry_backoff_ms": 100},
+    "plain": {"enable_idempotence": "false", "retries": "10", "retry_backoff_ms": 100},
 }
 
 

@@ -11,7 +11,7 @@ RUNS = [{}, {"kafka": "1.1.1"}]
 def run(lab):
     lab.start()
     lab.topic("orders", 2)
-    app = lab.producer("A", own=True, proxied=True, enable_idempotence="false", acks="1", max_in_flight_requests_per_connection=10, linger_ms=0, retry_backoff_ms=200)
+    app = lab.producer("A", own=True, proxied=True, enable_idempotence="false", acks="1", retries="10", max_in_flight_requests_per_connection=10, linger_ms=0, retry_backoff_ms=200)
     app.send("orders", orders(1, 30), mode="batch")
     lab.proxy.silent = True
     app.send("orders", orders(31, 42), mode="later", pause=40)
