@@ -155,21 +155,32 @@ fn shell_word(topic: &str) -> &str {
     if !topic.is_empty() && topic.chars().all(legal) { topic } else { "TOPIC" }
 }
 
-fn late(partitions: &[Partition<'_>]) -> Option<Finding> {
-    let late: Vec<(&PartitionContext, &SequenceStep)> = partitions
+/// Steps of a kind, those of internal topics aside.
+fn steps<'p>(partitions: &[Partition<'p>], kind: StepKind) -> Vec<(&'p PartitionContext, &'p SequenceStep)> {
+    partitions
         .iter()
         .flat_map(|&(context, facts)| facts.steps.iter().map(move |step| (context, step)))
-        .filter(|(context, step)| !context.internal && step.kind == StepKind::WriteBehindMarker)
-        .collect();
-    if late.is_empty() {
+        .filter(|(context, step)| !context.internal && step.kind == kind)
+        .collect()
+}
+
+/// A finding about `steps`, with where and when they were; `None` where there are none.
+fn anomaly(steps: &[(&PartitionContext, &SequenceStep)], title: String) -> Option<Finding> {
+    if steps.is_empty() {
         return None;
     }
-    let batches = count(u64::try_from(late.len()).unwrap_or(u64::MAX), "batch was", "batches were");
-    let title = format!("{batches} written behind the marker that had ended the producer's epoch");
     let mut finding = finding(Code::TransactionAnomaly, Confidence::Likely, title);
-    about(&mut finding, late.iter().map(|(context, _)| (context.topic.as_str(), context.partition)));
-    let times = || late.iter().filter_map(|(_, step)| step.timestamp);
+    about(&mut finding, steps.iter().map(|(context, _)| (context.topic.as_str(), context.partition)));
+    let times = || steps.iter().filter_map(|(_, step)| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
+    Some(finding)
+}
+
+fn late(partitions: &[Partition<'_>]) -> Option<Finding> {
+    let late = steps(partitions, StepKind::WriteBehindMarker);
+    let said = count(u64::try_from(late.len()).unwrap_or(u64::MAX), "batch was", "batches were");
+    let mut finding =
+        anomaly(&late, format!("{said} written behind the marker that had ended the producer's epoch"))?;
     finding.facts = capped(
         late.iter().map(|(context, step)| {
             let epoch = step.producer_epoch.map_or_else(|| "none".to_owned(), |epoch| epoch.to_string());
@@ -220,20 +231,9 @@ fn late(partitions: &[Partition<'_>]) -> Option<Finding> {
 /// Batches that no broker appends, and with which none loads the partition
 /// (`ProducerAppendInfo.checkProducerEpoch`, `InvalidTxnStateException`).
 fn outside(partitions: &[Partition<'_>]) -> Option<Finding> {
-    let outside: Vec<(&PartitionContext, &SequenceStep)> = partitions
-        .iter()
-        .flat_map(|&(context, facts)| facts.steps.iter().map(move |step| (context, step)))
-        .filter(|(context, step)| !context.internal && step.kind == StepKind::OutsideTransaction)
-        .collect();
-    if outside.is_empty() {
-        return None;
-    }
-    let batches = count(u64::try_from(outside.len()).unwrap_or(u64::MAX), "batch stands", "batches stand");
-    let title = format!("{batches} outside an open transaction of the same producer");
-    let mut finding = finding(Code::TransactionAnomaly, Confidence::Likely, title);
-    about(&mut finding, outside.iter().map(|(context, _)| (context.topic.as_str(), context.partition)));
-    let times = || outside.iter().filter_map(|(_, step)| step.timestamp);
-    finding.window = Some(Window::new(times().min(), times().max()));
+    let outside = steps(partitions, StepKind::OutsideTransaction);
+    let said = count(u64::try_from(outside.len()).unwrap_or(u64::MAX), "batch stands", "batches stand");
+    let mut finding = anomaly(&outside, format!("{said} outside an open transaction of the same producer"))?;
     finding.facts = capped(
         outside.iter().map(|(context, step)| {
             format!(
