@@ -19,6 +19,7 @@ fn all_codes_are_listed_on_eighty_columns() {
     assert_eq!(output.status.code(), Some(0));
     let text = words(&output.stdout);
     assert!(Code::ALL.iter().all(|code| text.contains(code.name())));
+    assert!(text.contains("E1 same batch; E2 same records"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80));
     assert!(output.stderr.is_empty());
 }

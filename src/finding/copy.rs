@@ -23,6 +23,21 @@ open_words! {
     }
 }
 
+impl Level {
+    /// What it says, for people.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        match self {
+            Self::E1 => "same batch",
+            Self::E2 => "same records, other writer",
+            Self::E3 => "same time and content, other batch",
+            Self::E4 => "same content, other time",
+            Self::E5 => "same key, content differs",
+            Self::Other(word) => word.as_str(),
+        }
+    }
+}
+
 open_words! {
     /// What a read_committed consumer makes of a record.
     Visibility {

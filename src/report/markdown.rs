@@ -180,7 +180,7 @@ fn copies(finding: &Finding, zone: &Zone) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = vec![
-        format!("| key | copy | offset | written by | time ({}) | level |", text(&zone.name())),
+        format!("| key | copy | offset | written by | time ({}) | how equal |", text(&zone.name())),
         "| --- | --- | ---: | --- | --- | --- |".to_owned(),
     ];
     for group in finding.groups.iter().take(GROUPS) {
@@ -200,7 +200,7 @@ fn copies(finding: &Finding, zone: &Zone) -> Vec<String> {
 
 fn row(key: &str, copy: &Copy, zone: &Zone) -> String {
     let place = place(&copy.topic, copy.partition);
-    let level = copy.level.map(|level| level.to_string()).unwrap_or_default();
+    let level = copy.level.map(|level| text(level.words())).unwrap_or_default();
     let visibility = match copy.visibility {
         crate::finding::Visibility::NonTransactional => String::new(),
         other => format!(", {other}"),

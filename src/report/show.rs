@@ -113,7 +113,7 @@ const NAMES: [&str; 19] = [
     "batch crc",
     "visibility",
     "repeats",
-    "level",
+    "how equal",
     "value",
 ];
 
@@ -141,7 +141,7 @@ fn fields(at: usize, copy: &Copy) -> Vec<String> {
         format!("{:#010x}", copy.crc),
         copy.visibility.to_string(),
         maybe(repeats),
-        maybe(copy.level),
+        copy.level.map(|level| level.words().to_owned()).unwrap_or_default(),
         copy.value.as_ref().map(business_key).unwrap_or_default(),
     ]
 }

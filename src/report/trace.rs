@@ -243,10 +243,11 @@ fn about(copy: &Copy, first: Option<i64>) -> String {
     parts.push(format!("batch at {} of {}", copy.position, Terminal::text(&copy.segment)));
     if let (Some(earlier), Some(level)) = (&copy.repeats, copy.level) {
         parts.push(format!(
-            "repeats {}-{}@{} (level {level:?})",
+            "repeats {}-{}@{} ({})",
             wording::name(&earlier.topic),
             earlier.partition,
-            earlier.offset
+            earlier.offset,
+            level.words()
         ));
     } else if first.is_some() {
         parts.push("other content than the copies before".to_owned());

@@ -5,7 +5,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{pairs_of, records};
+use super::phrase::records;
 use super::{Words, dropped, lines};
 use crate::finding::{Confidence, Visibility};
 
@@ -25,7 +25,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 episode.stretches(|p| p.earlier)
             ),
             format!("the later copies are at {}", episode.stretches(|p| p.later)),
-            pairs_of(episode),
         ],
         alternatives: vec![dropped(
             "duplicate for read_committed consumers",

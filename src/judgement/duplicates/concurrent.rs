@@ -45,7 +45,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     if sessions.len() > LIVES {
         facts.push(format!("{} more sessions", sessions.len() - LIVES));
     }
-    facts.push(pairs_of(episode));
+    facts.extend(pairs_of(episode));
     let number = match sessions.len() {
         0..=2 => "two producers".to_owned(),
         more => format!("{more} producers"),

@@ -90,7 +90,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let since = forgotten_since(episode);
     facts.extend(between.as_ref().map(|(_, fact)| fact.clone()));
     facts.extend(since.clone());
-    facts.push(pairs_of(episode));
+    facts.extend(pairs_of(episode));
     Words {
         confidence: if episode.all(|p| p.level == Level::E1) {
             Confidence::Certain

@@ -35,7 +35,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts
             .push(format!("{regrouped} of {} copies stand in batches with other borders", episode.surplus()));
     }
-    facts.push(pairs_of(episode));
+    facts.extend(pairs_of(episode));
     let mut alternatives = vec![dropped(
         "broker-dedup-lost",
         "the epoch differs, so the broker was right to take the sequences as new",

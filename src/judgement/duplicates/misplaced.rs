@@ -7,7 +7,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{pairs_of, records};
+use super::phrase::records;
 use super::{Words, cause, dropped, lines};
 use crate::finding::{Confidence, Level};
 
@@ -36,7 +36,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
             "producer id, epoch, sequences, records and times are equal in both places".to_owned(),
             "the sequences go on where the producer was in the first place, and not in the second".to_owned(),
-            pairs_of(episode),
         ],
         alternatives: vec![
             dropped("fan-out", "an application that writes to two places has sequences of its own in each"),

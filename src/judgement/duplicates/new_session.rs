@@ -47,7 +47,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         episode.stretches(|p| p.earlier),
         episode.stretches(|p| p.later)
     ));
-    facts.push(pairs_of(episode));
+    facts.extend(pairs_of(episode));
     let fenced = same_id && episode.later_session.is_some_and(|session| session.transactional);
     let concurrent = if fenced {
         dropped(

@@ -21,14 +21,15 @@ pub(super) const fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
-/// How equal the pairs are, weakest level last.
-pub(super) fn pairs_of(episode: &Episode<'_>) -> String {
+/// How equal the pairs are, weakest level last; nothing where the level of the finding says it.
+pub(super) fn pairs_of(episode: &Episode<'_>) -> Option<String> {
     let mut counts = std::collections::BTreeMap::new();
     for pair in episode.pairs() {
         *counts.entry(pair.level).or_insert(0usize) += 1;
     }
-    let words: Vec<String> = counts.iter().map(|(level, count)| format!("{count} at {level:?}")).collect();
-    format!("levels of equality: {}", words.join(", "))
+    let words: Vec<String> =
+        counts.iter().map(|(level, count)| format!("{count} × {}", level.words())).collect();
+    (words.len() > 1).then(|| format!("how equal the pairs are: {}", words.join("; ")))
 }
 
 /// `; at most 8.5 s after the first copy`, where the clients' clocks say so.

@@ -98,9 +98,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         Some(format!("{} offset {}", note.directory, place.offset))
     });
     let mut facts = vec![format!(
-        "what stands at {} came again at {}",
+        "what stands at {} came again at {}{}",
         episode.stretches(|p| p.earlier),
-        episode.stretches(|p| p.later)
+        episode.stretches(|p| p.later),
+        delay(episode)
     )];
     if let Some(source) = source.filter(|_| with_source > 0) {
         facts.push(format!(
@@ -121,7 +122,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             step.group, step.topic, step.partition, step.from, step.to
         ));
     }
-    facts.push(format!("{}{}", pairs_of(episode), delay(episode)));
+    facts.extend(pairs_of(episode));
     let told_apart =
         episode.all(|p| !p.same_session() && p.earlier.session.is_some() && p.later.session.is_some());
     let mut alternatives = Vec::new();

@@ -78,7 +78,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         "which of the two was first cannot be told from the files: the order here is that of the names"
             .to_owned(),
     );
-    facts.push(pairs_of(episode));
+    facts.extend(pairs_of(episode));
     let mut alternatives = vec![dropped(
         "pipeline-replay",
         "a pipeline writes batches of its own, with other borders, producer ids or offsets",

@@ -98,7 +98,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             duration(latest)
         ));
     }
-    facts.push(pairs_of(episode));
+    facts.extend(pairs_of(episode));
     Words {
         confidence: if late { Confidence::Possible } else { Confidence::Likely },
         title: format!(

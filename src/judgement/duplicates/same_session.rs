@@ -71,7 +71,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     if done_twice {
         facts.push("originals and copies are in committed transactions of their own".to_owned());
     }
-    facts.push(pairs_of(episode));
+    facts.extend(pairs_of(episode));
     Words {
         // Without a key, equal events of one application look the same as a double send.
         confidence: if episode.is_by_content() { Confidence::Possible } else { Confidence::Likely },

@@ -34,7 +34,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     if damaged {
         facts.push("parts of these partitions could not be read (see the coverage)".to_owned());
     }
-    facts.push(pairs_of(episode));
+    facts.extend(pairs_of(episode));
     let inside = borders::begins_inside(episode);
     facts.extend(inside.clone());
     let mut alternatives = Vec::new();

@@ -9,7 +9,7 @@ mod log;
 mod protection;
 
 use super::layout::{Page, Width};
-use crate::finding::{Code, Severity, Word};
+use crate::finding::{Code, Level, Severity, Word};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -108,6 +108,9 @@ pub fn write_list(width: Width, out: &mut dyn Write) -> io::Result<()> {
         let label = format!("{:<name_columns$}  {:<6}  ", code.name(), code.severity().name());
         page.hanging(0, &label, of(*code).meaning);
     }
+    page.blank();
+    let levels: Vec<String> = Level::ALL.iter().map(|level| format!("{level} {}", level.words())).collect();
+    page.paragraph(0, &format!("How equal copies are, in JSON and CSV: {}.", levels.join("; ")));
     page.blank();
     page.paragraph(0, "dedup-audit explain CODE says more about one of them.");
     page.write(out)

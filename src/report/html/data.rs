@@ -83,6 +83,9 @@ fn write_finding(finding: &Finding, strings: &Strings<'_>, out: &mut dyn Write) 
     harmless(&mut rest);
     if let Some(fields) = rest.as_object_mut() {
         fields.remove("groups");
+        if let Some(level) = &finding.level {
+            fields.insert("howEqual".to_owned(), Value::String(spelled(level.words(), TEXT)));
+        }
     }
     serde_json::to_writer(&mut *out, &Slim { rest, groups: Groups(&finding.groups, strings) })?;
     Ok(())
@@ -130,7 +133,7 @@ impl<'a> Strings<'a> {
         let Copy { topic, directory, segment, timestamp_type, session, visibility, repeats, level, .. } =
             copy;
         let repeated = repeats.as_ref().map(|place| place.topic.as_str());
-        let words = [Some(visibility.name()), level.as_ref().map(Level::name)];
+        let words = [Some(visibility.name()), level.as_ref().map(Level::words)];
         let names = [Some(topic.as_str()), Some(directory), Some(segment), Some(timestamp_type)];
         for text in names.into_iter().chain([session.as_deref(), repeated]).chain(words).flatten() {
             self.index.entry(text).or_insert_with(|| {
@@ -188,7 +191,7 @@ impl Serialize for Copies<'_> {
                 (Exact(copy.producer_id), copy.producer_epoch, copy.sequence),
                 (copy.session.as_deref().and_then(at), copy.partition_leader_epoch),
                 (Exact(copy.batch_base_offset), copy.crc, at(copy.visibility.name())),
-                (repeats, copy.level.as_ref().and_then(|level| at(level.name())), value),
+                (repeats, copy.level.as_ref().and_then(|level| at(level.words())), value),
             ))?;
         }
         list.end()

@@ -16,7 +16,7 @@
     ['leader epoch', LEADER_EPOCH], ['segment', SEGMENT], ['position', POSITION], ['batch base offset', BASE_OFFSET],
     ['batch crc', c => c[CRC] == null ? '' : '0x' + Number(c[CRC]).toString(16).padStart(8, '0')],
     ['visibility', VISIBILITY], ['repeats', c => c[REPEATS] ? `${words[c[REPEATS][0]]}-${c[REPEATS][1]}@${c[REPEATS][2]}` : ''],
-    ['level', LEVEL], ['value', VALUE],
+    ['how equal', LEVEL], ['value', VALUE],
   ];
   const RANK = {info: 0, low: 1, medium: 2, high: 3};
   const rank = severity => RANK[severity] ?? 4;
@@ -217,7 +217,7 @@
       el('div', {class: 'headline'}, chip(finding.severity), el('code', {}, finding.code),
         el('span', {class: 'soft'}, `${finding.confidence} · ${finding.id}`)),
       el('h3', {}, sentence(finding.title)),
-      el('p', {class: 'soft'}, [places(finding), window_, finding.level && `level ${finding.level}`].filter(Boolean).join(' · ')),
+      el('p', {class: 'soft'}, [places(finding), window_, finding.howEqual].filter(Boolean).join(' · ')),
       counts.surplusRecords ? el('p', {class: 'numbers'},
         el('span', {}, el('b', {}, number(counts.groups)), ` key${counts.groups === 1 ? '' : 's'}`),
         el('span', {}, el('b', {}, number(counts.surplusRecords)), ' surplus records'),

@@ -111,7 +111,7 @@ fn amount(finding: &Finding) -> String {
     format!("{keys} · {copies} · {seen}")
 }
 
-/// `orders-0 and orders-1 · 2023-11-14 22:13:20.005 – 22:13:21.000 UTC · level E4 · DA-…`
+/// `orders-0 and orders-1 · 2023-11-14 22:13:20.005 – 22:13:21.000 UTC · same content, other time · DA-…`
 fn place_and_time(finding: &Finding, zone: &Zone) -> String {
     let mut places: Vec<_> = finding
         .partitions
@@ -126,7 +126,7 @@ fn place_and_time(finding: &Finding, zone: &Zone) -> String {
     let times = window.map(|window| zone.labelled_span(window.first_timestamp, window.last_timestamp));
     let mut parts = vec![listed(&places)];
     parts.extend(times.filter(|times| !times.is_empty()));
-    parts.extend(finding.level.map(|level| format!("level {level}")));
+    parts.extend(finding.level.as_ref().map(|level| named(level.words()).into_owned()));
     parts.push(named(&finding.id).into_owned());
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
