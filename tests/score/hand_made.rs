@@ -30,12 +30,20 @@ fn label() -> Value {
                   "expected": 0, "found": 6, "reason": "retention"}],
         "transactions": [{"topic": "orders", "partition": 0, "producerId": 9, "firstOffset": 5, "outcome": "open"}],
         "damage": [{"file": "orders-0/00.log", "kind": "bad-crc", "position": 120}],
+        "rewinds": [rewind()],
+        "positions": [{"group": "billing", "topic": "orders", "partition": 0, "highest": 4},
+                      {"group": "late", "topic": "orders", "partition": 0, "highest": 3},
+                      {"group": "elsewhere", "topic": "orders", "partition": 1, "highest": 9}],
         "mustReport": ["snapshot-mismatch"],
         "mustNotReport": ["offset-reuse"],
         "atMost": {"resend-new-session": 1},
         "mustReportAt": [{"topic": "orders", "partition": 0, "codes": ["snapshot-mismatch", "index-mismatch"]}],
         "mustNotReportAt": [{"topic": "orders", "partition": 1, "codes": ["snapshot-mismatch"]}],
     })
+}
+
+fn rewind() -> Value {
+    json!({"group": "billing", "topic": "orders", "partition": 0, "from": 3, "to": 1})
 }
 
 fn copy(offset: i64, producer_id: i64, sequence: i32) -> Value {
@@ -63,7 +71,7 @@ fn report() -> Value {
             {"producerEpoch": 0, "records": records, "firstSequence": 0, "lastSequence": last}]}]})
     };
     json!({
-        "verdict": {"findings": 5, "complete": false},
+        "verdict": {"findings": 6, "complete": false},
         "coverage": {"damage": [{"file": "data/orders-0/00.log", "kind": "bad-crc", "position": 100, "length": 50}]},
         "topics": [{"topic": "orders", "internal": false, "visibility": levels, "partitions": [
             {"partition": 0, "replicaOf": null, "records": 5, "protection": {"idempotentRecords": 4,
@@ -74,6 +82,8 @@ fn report() -> Value {
             finding("resend-new-session", "high", &json!({
                 "counts": {"groups": 1, "surplusRecords": 1, "surplusCommitted": 1},
                 "groups": [{"copies": [copy(2, 7, 2), copy(3, 8, 0)]}],
+                "consumedBy": [{"group": "billing", "all": true, "copies": 1},
+                               {"group": "late", "all": false, "copies": 0}],
             })),
             finding("idempotence-lost", "high", &json!({
                 "stretches": [{"topic": "orders", "partition": 0, "mode": "none", "firstOffset": 4}],
@@ -83,6 +93,7 @@ fn report() -> Value {
             finding("transaction-open", "medium", &json!({"transactions": [
                 {"topic": "orders", "partition": 0, "producerId": 9, "firstOffset": 5}]})),
             finding("snapshot-mismatch", "medium", &json!({})),
+            finding("consumer-rewind", "info", &json!({"rewinds": [rewind()]})),
         ],
     })
 }
@@ -158,6 +169,7 @@ fn the_first_copy_is_not_to_be_accused_unless_either_may_be_first() {
     label["groups"][0]["anyOrder"] = json!(true);
     let mut report = report();
     report["findings"][0]["groups"] = swapped;
+    report["findings"][0]["consumedBy"][1] = json!({"group": "late", "all": true, "copies": 1});
     assert_eq!(told(&label, &report, 1), "");
 }
 
@@ -307,4 +319,20 @@ fn the_exit_status_follows_from_findings_and_damage() {
     };
     assert_tells(&told(&label(), &quiet(false), 0), "exit status 0, the findings ask for 3");
     assert_tells(&told(&label(), &quiet(true), 3), "exit status 3, the findings ask for 0");
+}
+
+#[test]
+fn steps_back_of_groups_and_what_they_have_behind_them_are_told() {
+    assert_tells(&told_when("/findings/5/rewinds", &json!([])), "consumer-rewind {}");
+    assert_tells(&told_when("/findings/5/rewinds/0/to", &json!(2)), "consumer-rewind");
+    let behind = "/findings/0/consumedBy";
+    assert_tells(&told_when(behind, &json!([])), "resend-new-session: consumed by {}");
+    assert_tells(&told_when(&format!("{behind}/0/all"), &json!(false)), "consumed by");
+    assert_tells(&told_when(&format!("{behind}/1/copies"), &json!(1)), "consumed by");
+}
+
+#[test]
+fn a_producer_that_wrote_nothing_is_told() {
+    let told = told_when("/producers/1/producerId", &json!(99));
+    assert_tells(&told, "a producer that wrote nothing");
 }

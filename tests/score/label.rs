@@ -29,6 +29,8 @@ pub struct Label {
     pub gaps: Vec<LabelledGap>,
     pub transactions: Vec<LabelledTransaction>,
     pub damage: Vec<LabelledDamage>,
+    pub rewinds: Option<Vec<LabelledRewind>>,
+    pub positions: Vec<LabelledPosition>,
     pub must_report: Vec<String>,
     pub may_report: Vec<String>,
     pub must_not_report: Vec<String>,
@@ -164,6 +166,25 @@ pub struct CodesAt {
     pub topic: String,
     pub partition: i32,
     pub codes: Vec<String>,
+}
+
+/// A group's committed position that went back.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub struct LabelledRewind {
+    pub group: String,
+    pub topic: String,
+    pub partition: i32,
+    pub from: i64,
+    pub to: i64,
+}
+
+/// The largest position that a group committed.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LabelledPosition {
+    pub group: String,
+    pub topic: String,
+    pub partition: i32,
+    pub highest: i64,
 }
 
 impl Label {

@@ -7,6 +7,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 
+mod consumers;
 mod contract;
 mod copies;
 mod evidence;
@@ -146,6 +147,8 @@ fn differences(label: &Label, report: &Report, status: i32) -> Vec<String> {
         evidence::open_transactions(label, report),
         evidence::damage(label, report),
         findings::owed_and_false(label, report),
+        consumers::rewinds(label, report),
+        consumers::behind(label, report),
         contract::severities(report),
         contract::counts(label, report),
         contract::sums(report),

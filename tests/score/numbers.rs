@@ -2,7 +2,7 @@
 
 use super::label::Label;
 use super::report::{Epoch, Numbers, Report, Topic};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The topics of the report that the label speaks of.
 fn labelled_topics<'a>(label: &'a Label, report: &'a Report) -> impl Iterator<Item = &'a Topic> {
@@ -99,6 +99,18 @@ pub fn producers(label: &Label, report: &Report) -> Vec<String> {
         }
     }
     let mut bad = Vec::new();
+    let labelled: BTreeSet<_> = label
+        .producers
+        .iter()
+        .map(|want| (want.topic.as_str(), want.partition, want.producer_id, want.producer_epoch))
+        .collect();
+    let of_labelled_topics: BTreeSet<_> = label.producers.iter().map(|want| want.topic.as_str()).collect();
+    for at in told.keys() {
+        let (topic, _, producer_id, _) = *at;
+        if producer_id >= 0 && of_labelled_topics.contains(topic) && !labelled.contains(at) {
+            bad.push(format!("a producer that wrote nothing: {at:?}"));
+        }
+    }
     for want in &label.producers {
         let epoch = want.producer_epoch.filter(|epoch| *epoch != -1);
         let told = told.get(&(want.topic.as_str(), want.partition, want.producer_id, epoch)).map(|epochs| {

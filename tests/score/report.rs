@@ -3,7 +3,7 @@
 
 #![expect(clippy::struct_field_names, reason = "the names are those of the schema")]
 
-use super::label::Place;
+use super::label::{LabelledRewind, Place};
 use serde::Deserialize;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -143,6 +143,10 @@ pub struct Finding {
     pub transactions: Vec<Transaction>,
     #[serde(default)]
     pub stretches: Vec<Stretch>,
+    #[serde(default)]
+    pub rewinds: Vec<LabelledRewind>,
+    #[serde(default)]
+    pub consumed_by: Vec<ConsumedBy>,
 }
 
 impl Finding {
@@ -153,6 +157,13 @@ impl Finding {
     pub fn copies(&self) -> impl Iterator<Item = &Copy> {
         self.groups.iter().flat_map(|group| &group.copies)
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub struct ConsumedBy {
+    pub group: String,
+    pub all: bool,
+    pub copies: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -19,6 +19,9 @@ INTERNAL = {
 }
 
 
+ZOOKEEPER_SESSION_MS = 4000
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -50,10 +53,10 @@ class Broker:
         self.data = self.directories[0]
         self.port, self.proxied_port = free_port(), free_port()
         self.controller_port = controller.controller_port if controller else free_port()
-        self.process = self.zookeeper = None
+        self.process = self.zookeeper = self.killed = None
         self.settings = {"log.dirs": ",".join(map(str, self.directories)), **INTERNAL, **self._listeners(proxy_port)}
         if releases.with_zookeeper(release):
-            self.settings |= {"broker.id": node, "zookeeper.connect": f"127.0.0.1:{self.controller_port}"}
+            self.settings |= {"broker.id": node, "zookeeper.connect": f"127.0.0.1:{self.controller_port}", "zookeeper.session.timeout.ms": ZOOKEEPER_SESSION_MS}
         else:
             self._become_kraft(alone=controller is None)
         self.settings |= dict(settings)
@@ -92,13 +95,16 @@ class Broker:
 
     def _start_zookeeper(self):
         config = self.work / "zookeeper.properties"
-        config.write_text(f"dataDir={self.work}/zookeeper\nclientPort={self.controller_port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n")
+        config.write_text(f"dataDir={self.work}/zookeeper\ntickTime=1000\nclientPort={self.controller_port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n")
         log = self.work / "zookeeper.log"
         self.zookeeper = subprocess.Popen(jars.java(self.release, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config),
                                           stdout=log.open("w"), stderr=subprocess.STDOUT)
         wait_for(self.controller_port, self.zookeeper, log)
 
     def start(self):
+        if self.killed and releases.with_zookeeper(self.release):
+            # ZooKeeper holds a killed broker for alive as long, and a second one of its id ends at once.
+            time.sleep(max(0, self.killed + 1.5 * ZOOKEEPER_SESSION_MS / 1000 - time.monotonic()))
         log = self.work / "broker.log"
         self.process = subprocess.Popen(jars.java(self.release, "kafka.Kafka", self.properties, heap="300m"),
                                         stdout=log.open("a"), stderr=subprocess.STDOUT)
@@ -109,7 +115,7 @@ class Broker:
         self.process.send_signal(signal.SIGCONT)
         self.process.send_signal(by)
         self.process.wait(120)
-        self.process = None
+        self.process, self.killed = None, time.monotonic() if by == signal.SIGKILL else None
 
     def hang(self):
         self.process.send_signal(signal.SIGSTOP)

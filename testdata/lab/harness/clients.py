@@ -22,12 +22,6 @@ def command(library, release):
     return [_python(), SOURCES / f"{library}.py"]
 
 
-def missing(library):
-    """What has to be installed before this library can be used."""
-    tool = {"java": "java", "franz": "go", "sarama": "go", "kafkajs": "npm"}.get(library)
-    return None if tool is None or shutil.which(tool) else tool
-
-
 def _once(folder, sources, make):
     stamp = folder / ".complete"
     if not stamp.exists() or stamp.stat().st_mtime < max(s.stat().st_mtime for s in sources):

@@ -18,7 +18,7 @@ class Laboratory:
         self.name, self.story, self.release, self.out, self.seed = name, story, release, pathlib.Path(out), seed
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
         self.proxy = proxy.Proxy()
-        self.sends, self.opened, self.clock = [], {}, 0
+        self.sends, self.opened, self.idempotent, self.commits, self.clock = [], {}, {}, [], 0
         self.business_key, self.consumed, self.truth, self.also, self.not_certain, self.any_order = "record-key", None, {}, {}, False, False
         self.topics, self.compacted, self.gap_reasons, self.mirrored = [], set(), {}, set()
         self.applications, self.mirrors, self.brokers, self.main = [], [], {}, None
@@ -79,7 +79,18 @@ class Laboratory:
             given |= {"enable.idempotence": "true", "acks": "all"}      # what later clients do unasked
         if client == "sarama" and releases.number(self.release) < (2, 1):
             given["sarama.version"] = ".".join(self.release.split(".")[:4 if self.release.startswith("0.") else 3])     # it does not ask the broker
+        self.idempotent[name] = self._is_idempotent(client, version, given)
         return Producer(self, name, application, given)
+
+    def _is_idempotent(self, client, version, given):
+        """Whether every record of such a producer has to carry a producer id; None where the settings leave it open."""
+        if releases.number(self.release) < (0, 11) or client == "java" and version < (0, 11):
+            return False
+        if "transactional.id" in given or given.get("enable.idempotence") == "true":
+            return True
+        if given.get("enable.idempotence") == "false":
+            return False
+        return True if client == "java" and not {"acks", "retries", "max.in.flight.requests.per.connection"} & given.keys() else None
 
     def consumer(self, group, topics, application=None, **more):
         settings = self.server() | {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": "false", "max.poll.records": 10}
@@ -90,6 +101,13 @@ class Laboratory:
 
     def commit_offsets(self, group, offsets, application=None):
         (application or self.main).tell(do="commit-offsets", name=group, offsets=offsets)
+        self.commits += [(group, *offset) for offset in offsets]
+
+    def commit_in_transaction(self, life, group, offsets):
+        """The group's positions as part of the transaction that `life` has begun and commits with it."""
+        life.tell("send-offsets", consumer=group, offsets=offsets)
+        life.commit()
+        self.commits += [(group, *offset) for offset in offsets]
 
     def mirror(self, source, **settings):
         """MirrorMaker 2 with this broker on both sides: copies topic `source` to `east.<source>`."""

@@ -127,6 +127,10 @@ def run(out, release, rounds):
                 time.sleep(0.05)
         activity.ended.set()
         activity.join(120)
+        if activity.failure:
+            raise activity.failure
+        if activity.is_alive() or not (activity.restarts and activity.kills and activity.torn) and rounds >= 100:
+            raise RuntimeError("the broker was not busy enough for these scans to tell anything")
         print(f"{rounds} scans while {activity.steps * 100} records were written, the broker restarted {activity.restarts} times, {activity.kills} of them killed, {activity.torn} with a torn log that was cut; "
               f"exit statuses {dict(sorted(statuses.items()))}; {failed} wrong answers")
         return 1 if failed else 0

@@ -1,9 +1,11 @@
 """Which scenarios there are, and with which parameters each is run.
 
-A scenario is a module with a documentation, a function `run(lab, …)` and perhaps `RUNS`: a list of
-dictionaries with arguments of `run`, and perhaps `kafka`, the release of the broker, and `seed`.
+A scenario is a module with a documentation, a function `run(lab, …)`, `COPIES`, and perhaps `RUNS`: a list
+of dictionaries with arguments of `run`, and perhaps `kafka`, the release of the broker, and `seed`.
 """
+import collections
 import importlib.util
+import json
 import time
 import traceback
 from dataclasses import dataclass
@@ -37,9 +39,12 @@ class Run:
         lab = Laboratory(self.name, self.scenario.story, self.release, out, self.seed)
         try:
             self.scenario.run(lab, **self.parameters)
+            self.scenario.check(json.loads((lab.out / self.name / "truth.json").read_text()))
             print(f"made {self.name} ({time.time() - began:.0f} s)", flush=True)
             return True
         except Exception:
+            # A folder without a label is not judged, and is made again.
+            (lab.out / self.name / "truth.json").unlink(missing_ok=True)
             traceback.print_exc()
             print(f"FAIL {self.name} ({time.time() - began:.0f} s)", flush=True)
             return False
@@ -53,10 +58,26 @@ class Scenario:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         self.name, self.story, self.run = path.stem, module.__doc__.strip(), module.run
+        # {cause: how many copies, or the least and the most}; None where chance decides.
+        self.copies = getattr(module, "COPIES", {})
         self.runs = [self._run(dict(given)) for given in getattr(module, "RUNS", [{}])]
 
     def _run(self, given):
         return Run(self, given.pop("kafka", NEWEST), seed=given.pop("seed", 0), parameters=given)
+
+    def check(self, label):
+        """Whether that happened of which the scenario tells: an experiment may fail without an error."""
+        if self.copies is None:
+            return
+        made = collections.Counter()
+        for group in label["groups"]:
+            if group["cause"] != "same-key-update" and not group.get("optional"):
+                made[group["cause"]] += len(group["copies"]) - 1
+        for code in sorted(made.keys() | self.copies.keys()):
+            wanted = self.copies.get(code, 0)
+            least, most = wanted if isinstance(wanted, tuple) else (wanted, wanted)
+            if not least <= made[code] <= most:
+                raise RuntimeError(f"{made[code]} copies of {code} were stored, not {wanted}")
 
     def runs_as_asked(self, release, parameters, seed):
         """The runs of its list, or one with what was asked for on the command line."""

@@ -66,6 +66,13 @@ def cause(lab, earlier, record, made):
     return "concurrent-producers" if lab.opened[again.session] < first.number else "resend-new-session"
 
 
+def is_returned(copies, earlier, record):
+    """Whether the key had other content between two sends of one session: a state that came back looks
+    like a second send."""
+    between = copies[copies.index(earlier) + 1:copies.index(record)]
+    return any(c.place[:2] == record.place[:2] and c.value != record.value for c in between)
+
+
 def rivals(lab, earlier, record, made, code):
     """What the files of such a pair cannot exclude, whoever reads them."""
     if code == "concurrent-producers":
@@ -95,9 +102,12 @@ def groups(lab, records, made):
             seen = [c for c in alike if c.outcome in ("", "committed")] if r.outcome in ("", "committed") else []
             earlier = (seen or alike)[-1]
             code = cause(lab, earlier, r, made)
-            causes.setdefault((code, tuple(rivals(lab, earlier, r, made, code) + lab.also.get(code, []))), []).append((earlier, r))
-        for (code, also), pairs in causes.items():
+            optional = code == "resend-same-session" and is_returned(copies, earlier, r)
+            causes.setdefault((code, tuple(rivals(lab, earlier, r, made, code) + lab.also.get(code, [])), optional), []).append((earlier, r))
+        for (code, also, optional), pairs in causes.items():
             group = {"businessKey": key, "cause": code, "copies": [place(pairs[0][0]), *(place(r) for _, r in pairs)]}
+            if optional:
+                group["optional"] = True
             if also:
                 group["alsoAcceptable"] = list(also)
             if lab.not_certain:
@@ -141,6 +151,25 @@ def gaps(lab, batches):
     return out
 
 
+def positions(commits):
+    """The largest position of each group in each partition, and every step back."""
+    last, highest, rewinds = {}, {}, []
+    for group, topic, partition, offset in commits:
+        at = group, topic, partition
+        if offset < last.get(at, 0):
+            rewinds.append({"group": group, "topic": topic, "partition": partition, "from": last[at], "to": offset})
+        last[at], highest[at] = offset, max(offset, highest.get(at, 0))
+    return {"positions": [dict(zip(("group", "topic", "partition", "highest"), (*at, offset))) for at, offset in highest.items()], "rewinds": rewinds}
+
+
+def check_protection(lab, records, made):
+    """Producer ids are where the settings of the producers ask for them, and nowhere else."""
+    for r in records:
+        wanted = lab.idempotent.get(made[r.place].session)
+        if wanted is not None and wanted != (r.batch.producer_id >= 0):
+            raise RuntimeError(f"{made[r.place].session} {'is' if wanted else 'is not'} idempotent, but {r.place} carries producer id {r.batch.producer_id}")
+
+
 def log_starts(folders):
     """{(topic, partition): offset}; records before it are no longer a consumer's."""
     starts = {}
@@ -166,6 +195,7 @@ def label(lab, folders):
     if lab.consumed and not lab.truth.get("skipConsumed"):
         check_against_consumer(lab, records)
     made = match(lab, records)
+    check_protection(lab, records, made)
     unprotected = [b for b in batches if b.producer_id < 0 and not b.legacy]
     truth = {
         "scenario": lab.name, "broker": f"Apache Kafka {lab.release}", "story": lab.story, "businessKey": lab.business_key,
@@ -176,4 +206,4 @@ def label(lab, folders):
     if lab.consumed:
         truth["consumed"] = lab.consumed
         truth["consumedTopics"] = sorted({b.topic for b in batches})
-    return truth | lab.truth
+    return truth | positions(lab.commits) | lab.truth

@@ -5,6 +5,8 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"resend-same-session": 5, "resend-new-session": 10}
+
 
 def run(lab):
     lab.start()

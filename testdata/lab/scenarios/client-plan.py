@@ -5,6 +5,7 @@ without idempotence.
 from harness import clients, releases
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": (40, 150), "aborted-then-retried": (0, 50)}      # fewer without transactions and zstd
 RUNS = ([{"client": "java", "kafka": release} for release in releases.RELEASES]
         + [{"client": client, "kafka": "4.3.1"} for client in clients.LIBRARIES[1:]]
         + [{"client": client, "kafka": release} for client, release in (

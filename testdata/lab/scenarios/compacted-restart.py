@@ -4,6 +4,7 @@ again. The cleaner has run over the older part.
 import json
 import time
 
+COPIES = {"resend-new-session": 15}
 RUNS = [{}, {"kafka": "2.8.2"}, {"kafka": "3.9.1"}]
 
 

@@ -5,6 +5,7 @@ then look like a client's retries.
 """
 from harness.laboratory import orders
 
+COPIES = {"pipeline-replay": 15}
 RUNS = [{}, {"writer": "idempotent"}, {"files": "no-source"}, {"files": "no-source", "requests": "single-records"}]
 
 

@@ -4,6 +4,7 @@ their bytes may still be in the files.
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 10}
 RUNS = [{}, {"kafka": "2.8.2"}]
 
 

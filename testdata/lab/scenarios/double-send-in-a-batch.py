@@ -3,6 +3,8 @@ idempotence the same happens in `plain`.
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-same-session": 16}
+
 
 def run(lab):
     lab.start()

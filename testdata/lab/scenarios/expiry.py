@@ -6,6 +6,7 @@ import time
 from harness import releases
 from harness.laboratory import orders
 
+COPIES = {"broker-dedup-lost": 5}
 RUNS = [{}, {"kafka": "3.7.2"}]
 
 

@@ -6,6 +6,8 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 20}
+
 
 def run(lab):
     now = int(time.time() * 1000)

@@ -6,6 +6,8 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"retry-without-idempotence": (1, 10)}
+
 
 def run(lab):
     now = int(time.time() * 1000)

@@ -6,6 +6,7 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"retry-without-idempotence": (0, 10)}      # none with idempotence
 RUNS = [{"idempotence": "false"}, {"idempotence": "true"}]
 
 

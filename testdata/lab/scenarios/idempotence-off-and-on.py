@@ -1,16 +1,19 @@
-"""Three deploys of one application: idempotent, then acks=1 (which switches idempotence off), then
-idempotent again. No record is stored twice. In `steady` an unprotected reporter writes beside a
+"""Three deploys of one application: idempotent, then with a setting that switches idempotence off without an
+error (acks=1, no retries, ten requests in flight), then idempotent again. No record is stored twice. In `steady` an unprotected reporter writes beside a
 protected service all the time.
 """
 from harness.laboratory import orders
 
+WAYS = {"acks": {"acks": "1"}, "retries": {"retries": "0"}, "in-flight": {"max_in_flight_requests_per_connection": "10"}}
+RUNS = [{"way": way} for way in WAYS]
 
-def run(lab):
+
+def run(lab, way):
     lab.start()
     lab.topic("orders")
     lab.topic("steady")
     side = lab.producer("reporter", enable_idempotence="false")
-    for n, (name, settings) in enumerate((("v1", {}), ("v2", {"acks": "1"}), ("v3", {}))):
+    for n, (name, settings) in enumerate((("v1", {}), ("v2", WAYS[way]), ("v3", {}))):
         app = lab.producer(name, **settings)
         app.send("orders", orders(n * 40 + 1, n * 40 + 40))
         app.close()

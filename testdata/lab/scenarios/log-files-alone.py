@@ -3,6 +3,8 @@ else, and of the middle segment not even that.
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 8}
+
 
 def run(lab):
     lab.start()

@@ -6,6 +6,8 @@ import json
 
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 20}
+
 
 def bill(row):
     return {"key": row[3], "value": json.dumps({"bill": row[3], "total": json.loads(row[4])["amount"]})}

@@ -5,6 +5,8 @@ import json
 
 from harness.laboratory import orders
 
+COPIES = {"aborted-then-retried": 10}
+
 
 def bill(row):
     return {"key": row[3], "value": json.dumps({"bill": row[3], "total": json.loads(row[4])["amount"]})}
@@ -25,8 +27,7 @@ def run(lab):
             rounds += 1
             if name == "A" and rounds == 3:
                 break
-            life.tell("send-offsets", consumer="billing-service", offsets=[["orders", 0, rows[-1][2] + 1]])
-            life.commit()
+            lab.commit_in_transaction(life, "billing-service", [["orders", 0, rows[-1][2] + 1]])
         life.kill()
     lab.stop()
     lab.leave()

@@ -1,11 +1,12 @@
-"""A client without idempotence: the answers of six records are lost with the connection, and its retries
-are stored again, perhaps in batches of other sizes.
+"""A client without idempotence: the answers of up to six records are lost with the connection, and its
+retries are stored again, perhaps in batches of other sizes.
 """
 import time
 
 from harness import clients
 from harness.laboratory import orders
 
+COPIES = {"retry-without-idempotence": (1, 6)}
 RUNS = [{"client": client} for client in clients.LIBRARIES] + [{"client": "java", "kafka": release} for release in ("0.10.2.2", "1.1.1", "2.3.1", "3.7.2")]
 
 

@@ -6,6 +6,7 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"broker-dedup-lost": 5}
 RUNS = [{}, {"kafka": "2.8.2"}]
 
 

@@ -5,6 +5,7 @@ import signal
 
 from harness.laboratory import orders
 
+COPIES = {"pipeline-replay": 30}
 RUNS = [{}, {"kafka": "3.7.2"}]
 
 

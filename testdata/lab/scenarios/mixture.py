@@ -8,6 +8,7 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = None
 RUNS = [{"seed": seed} for seed in range(1, 9)] + [{"kafka": release, "seed": seed} for seed, release in enumerate(("0.11.0.3", "2.0.1", "2.5.1", "3.3.2", "3.9.1", "4.0.0", "4.4.0"), 20)]
 
 KINDS = {

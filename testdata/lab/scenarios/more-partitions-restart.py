@@ -3,6 +3,7 @@ too early: most of the copies are stored in another partition than what they rep
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 20}
 RUNS = [{}, {"kafka": "2.5.1"}]
 
 

@@ -4,6 +4,7 @@ the directory holds the partition and its unfinished future replica.
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 30}
 RUNS = [{"end": "finished"}, {"end": "killed"}]
 
 

@@ -5,6 +5,8 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 20}
+
 
 def run(lab, settings={}):
     lab.business_key = "json:/orderId"

@@ -3,6 +3,8 @@ partition. The event's id is in the value.
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 20}
+
 
 def keyless(first, last):
     return [{"value": r["value"]} for r in orders(first, last)]

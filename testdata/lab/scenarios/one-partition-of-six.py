@@ -1,6 +1,8 @@
 """A restart from an old position over six partitions, and of these the investigator has one directory."""
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 8}
+
 
 def run(lab):
     lab.start()

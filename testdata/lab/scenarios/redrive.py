@@ -3,6 +3,8 @@ its consumer failed: the job never writes an order first and never one that is n
 """
 from harness.laboratory import orders
 
+COPIES = {"concurrent-producers": 9}
+
 
 def run(lab):
     lab.start()
@@ -13,6 +15,5 @@ def run(lab):
         service.send("orders", orders(n, n + 19), mode="batch")
         if n > 20:
             job.send("orders", orders(n - 15, n - 15))
-    lab.also["resend-new-session"] = ["concurrent-producers"]
     lab.stop()
     lab.leave()

@@ -5,6 +5,8 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"resend-same-session": 5}
+
 
 def run(lab):
     now = int(time.time() * 1000)

@@ -3,9 +3,12 @@ No reader of committed data sees an order twice.
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 20}
+RUNS = [{"protocol": 1}, {"protocol": 2}, {"kafka": "1.1.1"}]
 
-def run(lab):
-    lab.start()
+
+def run(lab, protocol=2):
+    lab.start(protocol=protocol)
     lab.topic("orders")
     first = lab.producer("A", own=True, transactional_id="importer")
     first.begin()

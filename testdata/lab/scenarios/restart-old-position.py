@@ -1,6 +1,7 @@
 """An idempotent importer is killed; the next one begins 20 orders too early."""
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 20}
 RUNS = [{}, {"kafka": "0.9.0.1"}, {"kafka": "2.0.1"}, {"kafka": "4.0.0"}]
 
 

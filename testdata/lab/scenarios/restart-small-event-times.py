@@ -5,6 +5,8 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 4}
+
 
 def run(lab):
     now = int(time.time() * 1000)

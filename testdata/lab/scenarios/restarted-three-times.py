@@ -3,6 +3,8 @@ the last two lives begin at the same order.
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 50}
+
 
 def run(lab):
     lab.start()

@@ -5,6 +5,8 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"retry-without-idempotence": (6, 40)}
+
 
 def run(lab):
     lab.start()

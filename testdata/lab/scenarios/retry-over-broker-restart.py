@@ -5,6 +5,7 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"retry-without-idempotence": (1, 12)}
 RUNS = [{}, {"kafka": "1.1.1"}]
 
 

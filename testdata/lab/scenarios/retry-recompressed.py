@@ -4,6 +4,8 @@ idempotence on.
 """
 from harness.laboratory import orders
 
+COPIES = {"retry-without-idempotence": 15}
+
 
 def run(lab):
     lab.start()

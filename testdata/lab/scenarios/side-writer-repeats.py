@@ -3,6 +3,8 @@ writes every third of them as well, a moment later.
 """
 from harness.laboratory import orders
 
+COPIES = {"concurrent-producers": 20}
+
 
 def run(lab):
     lab.start()

@@ -4,6 +4,8 @@ and forth by themselves.
 """
 import json
 
+COPIES = {"resend-new-session": 30}
+
 
 def changes(numbers):
     names = ("open", "paid", "shipped")

@@ -4,6 +4,8 @@ begin late; its sequences tell that it does not.
 """
 from harness.laboratory import orders
 
+COPIES = {"concurrent-producers": 26}
+
 
 def run(lab):
     lab.start()

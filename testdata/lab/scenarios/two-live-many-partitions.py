@@ -3,6 +3,8 @@ turn by turn. In `shared` two instances divide the orders properly.
 """
 from harness.laboratory import orders
 
+COPIES = {"concurrent-producers": 48}
+
 
 def run(lab):
     lab.start()

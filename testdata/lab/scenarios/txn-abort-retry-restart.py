@@ -3,6 +3,7 @@ session, and after a kill the successor writes half of them once more.
 """
 from harness.laboratory import orders
 
+COPIES = {"aborted-then-retried": 10, "resend-new-session": 5}
 RUNS = [{"protocol": 1}, {"protocol": 2}, {"kafka": "1.1.1"}, {"kafka": "3.7.2"}]
 
 

@@ -3,9 +3,12 @@ which aborts them, and writes the ten itself; A wakes up and cannot commit.
 """
 from harness.laboratory import orders
 
+COPIES = {"aborted-then-retried": 10}
+RUNS = [{"protocol": 1}, {"protocol": 2}, {"kafka": "2.0.1"}]
 
-def run(lab):
-    lab.start()
+
+def run(lab, protocol=2):
+    lab.start(protocol=protocol)
     lab.topic("orders")
     first = lab.producer("A", own=True, transactional_id="importer")
     first.begin()

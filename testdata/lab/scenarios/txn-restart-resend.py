@@ -3,6 +3,7 @@ transactional.id begins at order 31 again. In topic `calm` the restart has no ov
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 10}
 RUNS = [{"protocol": 1}, {"protocol": 2}, {"kafka": "0.11.0.3"}, {"kafka": "2.8.2"}, {"kafka": "4.4.0", "protocol": 2}]
 
 

@@ -6,9 +6,12 @@ import time
 
 from harness.laboratory import orders
 
+COPIES = {"aborted-then-retried": 10, "resend-new-session": 2}
+RUNS = [{"protocol": 1}, {"protocol": 2}, {"kafka": "2.8.2"}]
 
-def run(lab):
-    lab.start(settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 500})
+
+def run(lab, protocol=2):
+    lab.start(protocol=protocol, settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 500})
     lab.topic("orders")
     first = lab.producer("A", own=True, transactional_id="importer-7f3a", transaction_timeout_ms=2000)
     first.begin()

@@ -3,9 +3,12 @@ half of the first one's transactions are aborted and not tried again.
 """
 from harness.laboratory import orders
 
+COPIES = {"concurrent-producers": 20, "aborted-then-retried": 20}
+RUNS = [{"protocol": 1}, {"protocol": 2}, {"kafka": "0.11.0.3"}]
 
-def run(lab):
-    lab.start()
+
+def run(lab, protocol=2):
+    lab.start(protocol=protocol)
     lab.topic("orders")
     one = lab.producer("A", transactional_id="billing-1")
     two = lab.producer("B", transactional_id="billing-2")

@@ -6,6 +6,8 @@ import signal
 
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 5}
+
 
 def run(lab):
     lab.start(brokers=3, settings={"broker.session.timeout.ms": 6000, "replica.lag.time.max.ms": 3000})

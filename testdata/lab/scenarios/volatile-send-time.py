@@ -7,6 +7,8 @@ import uuid
 
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 20}
+
 
 def stamped(first, last):
     out = []

@@ -5,6 +5,7 @@ the work properly.
 """
 from harness.laboratory import orders
 
+COPIES = {"resend-new-session": 20, "concurrent-producers": 20}
 RUNS = [{}, {"kafka": "3.9.1"}]
 
 
