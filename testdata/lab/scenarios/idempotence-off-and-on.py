@@ -5,7 +5,7 @@ protected service all the time.
 from harness.laboratory import orders
 
 WAYS = {"acks": {"acks": "1"}, "retries": {"retries": "0"}, "in-flight": {"max_in_flight_requests_per_connection": "10"}}
-RUNS = [{"way": way} for way in WAYS]
+RUNS = [{"way": "acks"}, {"way": "retries"}, {"way": "in-flight", "kafka": "3.9.1"}]     # 4.x refuses the last
 
 
 def run(lab, way):
