@@ -71,8 +71,12 @@ pub const EXAMPLES: usize = 20;
 
 impl AuditOptions {
     /// What is to be found.
-    pub(super) const fn discover(&self) -> DiscoverOptions {
-        DiscoverOptions { leftovers: self.leftovers, archive_memory: self.memory.archives }
+    pub(super) fn discover(&self) -> DiscoverOptions {
+        DiscoverOptions {
+            leftovers: self.leftovers,
+            archive_memory: self.memory.archives,
+            stop: self.watch.stop_flag(),
+        }
     }
 
     /// The audit of `paths` as the tool does it without any option: what identifies an event is

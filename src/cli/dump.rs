@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Bytes that are collected before they are written.
 const BUFFER: usize = 256 << 10;
@@ -132,7 +133,7 @@ pub(super) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     let options = arguments.options()?;
     let mut out = BufWriter::with_capacity(BUFFER, out);
     let mut readings = Vec::new();
-    let mut archives = Archives::new(ARCHIVE_MEMORY);
+    let mut archives = Archives::new(ARCHIVE_MEMORY, Arc::default());
     for file in &arguments.files {
         let done = dump_file(file, &mut archives, &options, &mut out, &mut io::stderr().lock()).and_then(
             |reading| {

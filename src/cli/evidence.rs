@@ -145,7 +145,7 @@ impl EvidenceArguments {
             temp_dir: self.temp_dir.clone().unwrap_or_else(|| usual.memory.temp_dir.clone()),
             archives: 0,
         };
-        let memory = if self.paths.iter().any(|path| input::is_archive(path)) {
+        let memory = if self.paths.iter().any(|path| input::is_packed_archive(path)) {
             memory.with_archives()
         } else {
             memory

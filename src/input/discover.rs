@@ -9,14 +9,18 @@ use super::replicas;
 use super::walk::Walk;
 use crate::error::AuditError;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What to find.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DiscoverOptions {
     /// What to do with data that no broker would serve.
     pub leftovers: Leftovers,
     /// Bytes of memory that all compressed archives together may take; 0 for what one needs at least.
     pub archive_memory: u64,
+    /// Ends the listing of an archive when it is set: what was listed until then is there.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What to do with deleted, future and stray directories and with `.deleted`, `.cleaned` and
@@ -39,9 +43,9 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
     if paths.is_empty() {
         return Err(AuditError::Usage("no path was given".to_owned()));
     }
-    let archives = paths.iter().filter(|path| is_archive(path)).count().max(1);
+    let archives = paths.iter().filter(|path| is_packed_archive(path)).count().max(1);
     let share = options.archive_memory / u64::try_from(archives).unwrap_or(u64::MAX);
-    let mut walk = Walk::over(paths, share)?;
+    let mut walk = Walk::over(paths, share, Arc::clone(&options.stop))?;
     if walk.log_dirs.values().all(|log_dir| log_dir.partitions.is_empty()) {
         let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         let mut message = format!("{}: no partition directories below", names.join(", "));
@@ -103,11 +107,11 @@ impl Inventory {
     }
 }
 
-/// Whether a named path is an archive, or lies in one.
+/// Whether a named path is a compressed archive, or lies in one: those take memory while they are read.
 #[must_use]
-pub fn is_archive(named: &Path) -> bool {
+pub fn is_packed_archive(named: &Path) -> bool {
     let name = named.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    archive::is_archive_name(name) && named.is_file() || archive::part(named).is_some()
+    (archive::is_archive_name(name) || archive::part(named).is_some()) && archive::is_packed(named)
 }
 
 /// How paths are shown: relative to what was named, with as much of the path in front as tells

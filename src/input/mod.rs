@@ -36,7 +36,7 @@ pub use archive::Archives;
 pub use archive::files_of as files_of_archive;
 pub use changes::changes;
 pub use choice::{NamePattern, PartitionChoice, PartitionPattern};
-pub use discover::{DiscoverOptions, Leftovers, discover, is_archive};
+pub use discover::{DiscoverOptions, Leftovers, discover, is_packed_archive};
 pub use identity::FileIdentity;
 pub use inventory::{
     FileDamage, Inventory, LeaderEpochStart, LogDir, LogDirScope, NameSource, Note, PartitionDir,

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// How far below a named directory partitions are looked for: a root of several brokers, each with
 /// several log directories in folders of their own.
@@ -52,8 +54,8 @@ pub(super) struct FoundPartition {
 
 impl Walk {
     /// Walks over `paths`.
-    pub fn over(paths: &[PathBuf], archive_memory: u64) -> Result<Self, AuditError> {
-        let mut walk = Self { archives: Archives::new(archive_memory), ..Self::default() };
+    pub fn over(paths: &[PathBuf], archive_memory: u64, stop: Arc<AtomicBool>) -> Result<Self, AuditError> {
+        let mut walk = Self { archives: Archives::new(archive_memory, stop), ..Self::default() };
         for path in paths {
             walk.root(path)?;
         }

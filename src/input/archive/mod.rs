@@ -21,6 +21,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use unpacked::{Packing, Unpacked};
 
 /// Endings of names, the longer ones first.
@@ -54,24 +55,54 @@ impl ReadAt for Bytes {
     }
 }
 
+/// An archive while it is listed: nothing more is read once it is asked to stop.
+struct UntilStopped<'a> {
+    bytes: &'a Bytes,
+    stopped: &'a dyn Fn() -> bool,
+}
+
+/// Bytes that are unpacked between two looks at whether to stop.
+const STRIDE: u64 = 16 << 20;
+
+impl ReadAt for UntilStopped<'_> {
+    fn read_at(&self, position: u64, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if (self.stopped)() {
+                return Err(io::Error::other("interrupted: what stands behind was not listed"));
+            }
+            let Bytes::Packed(unpacked) = self.bytes else { break };
+            let next = unpacked.reached().saturating_add(STRIDE);
+            if next >= position || unpacked.end().is_some() || unpacked.read_at(next, &mut [0])? == 0 {
+                break;
+            }
+        }
+        self.bytes.read_at(position, into)
+    }
+}
+
+/// How a file is compressed, by its first bytes.
+fn packing(file: &mut File) -> io::Result<Option<Packing>> {
+    let mut magic = [0; 4];
+    let known = file.read(&mut magic)?;
+    Ok(match magic.get(..known).unwrap_or_default() {
+        [0x1f, 0x8b, ..] => Some(Packing::Gzip),
+        [0x28, 0xb5, 0x2f, 0xfd] => Some(Packing::Zstd),
+        // A frame that is skipped may stand in front.
+        [first, 0x2a, 0x4d, 0x18] if first & 0xf0 == 0x50 => Some(Packing::Zstd),
+        _ => None,
+    })
+}
+
 impl Archive {
-    /// Opens the file at `path`, and reads which files are in it. `memory` bounds what a compressed one
-    /// holds, in bytes.
+    /// Opens the file at `path`, and reads which files are in it, until it is asked to stop. `memory` bounds
+    /// what a compressed one holds, in bytes.
     ///
     /// # Errors
-    /// When it cannot be read, or is no archive.
-    fn open(path: &Path, memory: u64) -> io::Result<Self> {
+    /// When it cannot be read, is no archive, or not even its first header was read.
+    fn open(path: &Path, memory: u64, stopped: &dyn Fn() -> bool) -> io::Result<Self> {
         let mut file = open_read_only(path)?;
         let metadata = file.metadata()?;
-        let mut magic = [0; 4];
-        let known = file.read(&mut magic)?;
-        let packing = match magic.get(..known).unwrap_or_default() {
-            [0x1f, 0x8b, ..] => Some(Packing::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd] => Some(Packing::Zstd),
-            // A frame that is skipped may stand in front.
-            [first, 0x2a, 0x4d, 0x18] if first & 0xf0 == 0x50 => Some(Packing::Zstd),
-            _ => None,
-        };
+        let packing = packing(&mut file)?;
         let (len, identity) = (metadata.len(), FileIdentity::of(&metadata));
         let bytes = match packing {
             Some(packing) => Bytes::Packed(Unpacked::new(Arc::new(file), packing, memory)),
@@ -79,12 +110,13 @@ impl Archive {
         };
         let refuse =
             |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("no tar archive: {why}"));
-        let mut index = Index::read(&bytes).map_err(refuse)?;
+        let listed = UntilStopped { bytes: &bytes, stopped };
+        let mut index = Index::read(&listed).map_err(refuse)?;
         let end = match &bytes {
             Bytes::Plain { len, .. } => Some(*len),
             Bytes::Packed(unpacked) => {
                 // To the end of the file: there the checksums stand.
-                let failed = unpacked.read_at(u64::MAX, &mut [0]).err();
+                let failed = listed.read_at(u64::MAX, &mut [0]).err();
                 if let Some(failed) = failed.map(|error| error.to_string()) {
                     index.damaged_once(failed);
                 }
@@ -155,13 +187,15 @@ pub struct Archives {
     open: Vec<Arc<Archive>>,
     /// Bytes of memory for each that is compressed.
     memory: u64,
+    /// Ends the listing of an archive when it is set.
+    stop: Arc<AtomicBool>,
 }
 
 impl Archives {
-    /// None so far; each compressed one may take `memory` bytes.
+    /// None so far; each compressed one may take `memory` bytes, and once `stop` is set none is listed further.
     #[must_use]
-    pub const fn new(memory: u64) -> Self {
-        Self { open: Vec::new(), memory }
+    pub const fn new(memory: u64, stop: Arc<AtomicBool>) -> Self {
+        Self { open: Vec::new(), memory, stop }
     }
 
     /// Opens the archive at `path`, unless it is open.
@@ -173,7 +207,7 @@ impl Archives {
         if let Some(known) = self.open.iter().find(|archive| archive.path == real) {
             return Ok(Arc::clone(known));
         }
-        let archive = Arc::new(Archive::open(&real, self.memory)?);
+        let archive = Arc::new(Archive::open(&real, self.memory, &|| self.stop.load(Ordering::Relaxed))?);
         self.open.push(Arc::clone(&archive));
         Ok(archive)
     }
@@ -238,6 +272,16 @@ pub fn is_archive_name(name: &str) -> bool {
     stem(name) != name
 }
 
+/// Whether a named path is a compressed archive, or lies in one.
+#[must_use]
+pub fn is_packed(named: &Path) -> bool {
+    let file = part(named).map_or_else(|| named.to_owned(), |(archive, _)| archive);
+    let opened = file.is_file().then(|| open_read_only(&file));
+    opened.is_some_and(|file| {
+        file.and_then(|mut file| packing(&mut file)).is_ok_and(|packing| packing.is_some())
+    })
+}
+
 /// A name without the ending of an archive, and without the mark behind it.
 #[must_use]
 pub(super) fn stem(name: &str) -> &str {
@@ -262,4 +306,92 @@ pub fn part(named: &Path) -> Option<(PathBuf, PathBuf)> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::io::Write;
+
+    /// An archive of `count` files, plain and compressed.
+    fn archives(count: usize) -> Vec<(&'static str, Vec<u8>)> {
+        let mut builder = tar::Builder::new(Vec::new());
+        let content = vec![7; 9000];
+        for number in 0..count {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(9000);
+            builder
+                .append_data(&mut header, format!("orders-{number}/00000000000000000000.log"), &*content)
+                .unwrap();
+        }
+        let plain = builder.into_inner().unwrap();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&plain).unwrap();
+        let zstd = zstd::encode_all(&*plain, 1).unwrap();
+        vec![("a.tar", plain), ("a.tar.gz", gzip.finish().unwrap()), ("a.tar.zst", zstd)]
+    }
+
+    #[test]
+    fn a_listing_that_is_stopped_keeps_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in archives(40) {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let looks = Cell::new(0);
+            let stopped = || {
+                looks.set(looks.get() + 1);
+                looks.get() > 20
+            };
+            let archive = Arc::new(Archive::open(&path, 1 << 20, &stopped).unwrap());
+            let listed = archive.list(&archive.root).unwrap().directories.len();
+            assert!((15..=20).contains(&listed), "{name}: {listed}");
+            let said: Vec<_> = archive.index.remarks.iter().map(|remark| remark.detail.as_str()).collect();
+            assert_eq!(said, ["interrupted: what stands behind was not listed"], "{name}");
+
+            let refused = Archive::open(&path, 1 << 20, &|| true).unwrap_err().to_string();
+            assert!(refused.contains("interrupted"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_large_compressed_archive_is_stopped_between_two_headers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tar.zst");
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, size) in [("orders-0/1.log", 100), ("orders-0/2.log", 90 << 20), ("orders-0/3.log", 100)] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(size);
+            builder.append_data(&mut header, name, io::repeat(0).take(size)).unwrap();
+        }
+        std::fs::write(&path, zstd::encode_all(&*builder.into_inner().unwrap(), 1).unwrap()).unwrap();
+        let looks = Cell::new(0);
+        let open = |most: usize| {
+            looks.set(0);
+            Archive::open(&path, 1 << 20, &|| {
+                looks.set(looks.get() + 1);
+                looks.get() > most
+            })
+        };
+        let whole = open(usize::MAX).unwrap();
+        assert_eq!(whole.index.files().len(), 3);
+        assert!(looks.get() > 90 / 16, "{}", looks.get());
+        let part = open(4).unwrap();
+        assert_eq!(part.index.files().len(), 2);
+    }
+
+    #[test]
+    fn only_compressed_archives_take_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in archives(1) {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            assert_eq!(is_packed(&path), name != "a.tar", "{name}");
+            let mut within = path.into_os_string();
+            within.push("!/orders-0");
+            assert_eq!(is_packed(Path::new(&within)), name != "a.tar", "{name}");
+        }
+        assert!(!is_packed(folder.path()));
+        assert!(!is_packed(&folder.path().join("none.tar.gz")));
+    }
 }

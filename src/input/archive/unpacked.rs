@@ -126,6 +126,12 @@ impl Unpacked {
         }
     }
 
+    /// How far it was unpacked: the furthest place that a stream came to and that waits there.
+    pub(super) fn reached(&self) -> u64 {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.parked.iter().map(Stream::position).max().unwrap_or(0)
+    }
+
     /// Where no more comes out, once that was seen.
     pub(super) fn end(&self) -> Option<End> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).end.clone()
