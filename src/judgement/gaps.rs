@@ -58,14 +58,26 @@ const fn class(reason: GapReason) -> (Code, Severity) {
 fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding {
     let places = heap.by_reason.values().copied().fold(0_u64, u64::saturating_add);
     let producers: BTreeSet<i64> = heap.gaps.iter().map(|gap| gap.producer_id).collect();
-    let producers = count(u64::try_from(producers.len()).unwrap_or(u64::MAX), "producer", "producers");
-    let places = count(places, "place", "places");
+    let producers = match (producers.first(), producers.len(), heap.omitted) {
+        (Some(producer), 1, 0) => format!("producer {producer}"),
+        (_, number, _) => count(u64::try_from(number).unwrap_or(u64::MAX), "producer", "producers"),
+    };
+    let missing = match heap.gaps.as_slice() {
+        [gap] if heap.omitted == 0 => {
+            format!("are missing before {topic}-{} offset {}", gap.partition, gap.at_offset)
+        }
+        _ => format!("are missing in {}", count(places, "place", "places")),
+    };
     let title = match (code, severity) {
-        (Code::SequenceGap, _) => format!("{topic}: sequences of {producers} are missing in {places}"),
+        (Code::SequenceGap, _) => format!("{topic}: sequences of {producers} {missing}"),
         (_, Severity::Low) => {
+            let places = count(places, "place", "places");
             format!("{topic}: sequences of {producers} jump in {places} that the broker could not check")
         }
-        _ => format!("{topic}: sequences of {producers} are missing in {places} for a known reason"),
+        _ => {
+            let places: Vec<_> = heap.by_reason.keys().map(|&reason| place_of(reason)).collect();
+            format!("{topic}: sequences of {producers} {missing}, {}", places.join(" or "))
+        }
     };
     let confidence = match code {
         Code::SequenceGap if heap.by_reason.contains_key(&GapReason::Unexplained) => Confidence::Possible,
@@ -91,12 +103,28 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
     finding
 }
 
+/// Where gaps with an innocent reason are, as surely as it is known.
+const fn place_of(reason: GapReason) -> &'static str {
+    match reason {
+        GapReason::Retention => "where the head of the log was removed",
+        GapReason::LogStartMoved => "where the log start was moved past the head of the log",
+        GapReason::Compaction => "where the cleaner may have removed them",
+        GapReason::EpochChange => "where the producer began a new epoch",
+        GapReason::Damage => "over bytes that cannot be read",
+        GapReason::ExpiredProducerState | GapReason::LostProducerState | GapReason::FirstAppend => {
+            "where the broker could not check"
+        }
+        GapReason::MissingSegment => "over a missing file",
+        GapReason::Other(_) | GapReason::Unexplained => "for a reason that is not known here",
+    }
+}
+
 fn fact(reason: GapReason, number: u64) -> String {
     let places = count(number, "gap", "gaps");
     let why = match reason {
         GapReason::Retention => "where the head of the log was removed",
         GapReason::LogStartMoved => "where the head of the log was deleted and the log start moved",
-        GapReason::Compaction => "where the cleaner removed superseded records, or may have",
+        GapReason::Compaction => "where the cleaner has been and may have removed them",
         GapReason::EpochChange => "where the producer began again under a new epoch",
         GapReason::ExpiredProducerState => {
             "without a missing offset, after a pause in which brokers forget a producer"
@@ -132,7 +160,7 @@ const fn words(reason: GapReason) -> Words {
         },
         GapReason::Compaction => Words {
             rivals: &[("loss", "a record that the cleaner removed and one that was never stored look alike")],
-            settles: "a copy of the log from before the cleaner ran",
+            settles: "a copy of the log from before the cleaner ran: another replica, a backup, or .log.deleted files",
             advice: None,
         },
         GapReason::EpochChange | GapReason::Other(_) => {
@@ -218,6 +246,18 @@ mod tests {
         assert_eq!(findings[0].severity, Severity::Info);
         assert_eq!(findings[0].gaps.len(), 299);
         assert!(findings[0].facts.len() < 10);
+    }
+
+    #[test]
+    fn a_title_says_no_more_than_is_known_and_names_producer_and_place() {
+        let findings = judged("D 5/0 0..4; kept 1; at 20; D 5/0 20..20");
+        assert_eq!(
+            findings[0].title,
+            "orders: sequences of producer 5 are missing before orders-0 offset 20, where the cleaner may have removed them"
+        );
+        let two = judged("D 5/0 0..4; kept 1; D 6/0 0..4; at 20; D 5/0 15..15; D 6/0 9..9");
+        let explained: Vec<_> = two.iter().filter(|finding| finding.severity == Severity::Info).collect();
+        assert!(explained[0].title.contains("are missing in 2 places, where the cleaner may"), "{two:#?}");
     }
 
     #[test]

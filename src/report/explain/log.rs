@@ -29,10 +29,11 @@ pub(super) const SEQUENCE_GAP: Explanation = Explanation {
 
 pub(super) const SEQUENCE_GAP_EXPLAINED: Explanation = Explanation {
     code: Code::SequenceGapExplained,
-    meaning: "sequences are missing for a known reason, or nobody can tell whether any are",
-    shows: "Sequence numbers of a producer are missing, and the reason is known. Nothing to worry about (info): \
-            retention or DeleteRecords removed the head of the log, the cleaner removed superseded records, the \
-            producer went to a new epoch, or the bytes cannot be read and the coverage names them. Not checkable \
+    meaning: "sequences are missing where something innocent explains it, or nobody can tell whether any are",
+    shows: "Sequence numbers of a producer are missing, and something innocent explains it. Nothing to worry about (info): \
+            retention or DeleteRecords removed the head of the log, the cleaner was there and may have removed \
+            superseded records, the producer went to a new epoch, or the bytes cannot be read and the coverage names \
+            them. Not checkable \
             (low): the broker did not know the producer, because it had expired, its state was lost, or this was \
             its first batch here; then it accepts any sequence, and records may be missing or not.",
     innocent: &[

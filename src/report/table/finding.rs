@@ -66,11 +66,12 @@ fn told(page: &mut Page, finding: &Finding, amount: Amount) {
     }
 }
 
-/// A finding at info: what it is and where.
+/// A finding at info: what it is and where, and which sequences.
 pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
     head(page, 0, finding);
     page.item(2, &place_and_time(finding, &page.zone().clone()));
     page.item(2, &sentence(&finding.title, finding));
+    singles::show_gaps(page, finding);
 }
 
 /// `HIGH  resend-new-session  likely       20 keys · 20 surplus records`; the numbers go to the next

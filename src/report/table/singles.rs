@@ -29,6 +29,11 @@ pub(super) fn show(page: &mut Page, finding: &Finding, amount: Amount) {
     consumed(page, finding);
 }
 
+/// Whose sequences are missing, where and why, for findings that are told in a few lines.
+pub(super) fn show_gaps(page: &mut Page, finding: &Finding) {
+    examples(page, EXAMPLES, &finding.gaps, finding.gaps_omitted, gap);
+}
+
 fn examples<T>(page: &mut Page, most: usize, all: &[T], omitted: u64, say: impl Fn(&T) -> String) {
     for one in all.iter().take(most) {
         page.item(2, &say(one));
@@ -82,7 +87,7 @@ fn reason(reason: &GapReason) -> &str {
     match reason {
         GapReason::Retention => "retention removed them",
         GapReason::LogStartMoved => "the log start was moved past them",
-        GapReason::Compaction => "the cleaner removed them",
+        GapReason::Compaction => "the cleaner may have removed them",
         GapReason::EpochChange => "the producer began a new epoch",
         GapReason::ExpiredProducerState => "the broker had forgotten the producer by age: cannot be checked",
         GapReason::LostProducerState => "the broker had lost the producer: cannot be checked",

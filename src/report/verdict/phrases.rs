@@ -44,7 +44,7 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
             "records may be missing in {topics}: a producer's numbering has a hole that nothing innocent explains"
         ),
         Code::SequenceGapExplained => {
-            format!("a producer's numbering has holes in {topics}, for a known reason or not to be checked")
+            format!("a producer's numbering has holes in {topics}, explained or not to be checked")
         }
         Code::SequenceAnomaly => {
             format!("a producer's records in {topics} are numbered in a way that a healthy broker refuses")
