@@ -104,6 +104,7 @@ pub(super) fn relations_base(
                     .damage
                     .iter()
                     .filter(|(_, d)| !d.expected)
+                newest_batches: newest_notes(&outcome.facts),
                     .map(|(_, d)| d.length)
                     .sum(),
             }
@@ -143,11 +144,22 @@ fn snapshot_notes(context: &PartitionContext) -> Vec<relations::SnapshotNote> {
     let mut notes: Vec<relations::SnapshotNote> = context
         .snapshots
         .iter()
+fn newest_notes(facts: &PartitionFacts) -> Vec<relations::NewestNote> {
+    let note = |newest: &crate::facts::NewestBatches| relations::NewestNote {
+        producer_id: newest.producer_id,
+        at_offset: newest.at_offset,
+        batches: newest.batches.clone(),
+    };
+    facts.newest_batches.iter().map(note).collect()
+}
+
         .filter_map(|snapshot| {
-            let mut producers: Vec<_> =
-                snapshot.entries.as_ref().ok()?.iter().map(|entry| entry.producer_id).collect();
-            producers.sort_unstable();
-            Some(relations::SnapshotNote { file: snapshot.file.clone(), offset: snapshot.offset, producers })
+            let entries = snapshot.entries.as_ref().ok()?.iter();
+            let mut entries: Vec<_> = entries.map(|entry| (entry.producer_id, entry.last_offset)).collect();
+            entries.sort_unstable();
+            let (producers, last_offsets) = entries.into_iter().unzip();
+            let (file, offset) = (snapshot.file.clone(), snapshot.offset);
+            Some(relations::SnapshotNote { file, offset, producers, last_offsets })
         })
         .collect();
     notes.sort_by_key(|note| note.offset);

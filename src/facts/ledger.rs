@@ -138,6 +138,7 @@ impl Ledger {
         let cleaned_below = self.continuity.cleaned_below(&self.context);
         let ends_in_damage = self.continuity.ends_in_damage();
         let (holes, holes_omitted) = self.continuity.into_holes();
+        let newest_batches = self.producers.take_newest_batches();
         let (epochs, gaps, steps, steps_omitted) = self.producers.finish();
         let (gaps, gaps_omitted) = gaps.finish(&self.context, cleaned_below);
         let empty_markers = std::mem::take(&mut self.transactions.empty_markers);
@@ -168,6 +169,7 @@ impl Ledger {
             gaps_omitted,
             steps,
             steps_omitted,
+            newest_batches,
             empty_markers,
             holes,
             holes_omitted,

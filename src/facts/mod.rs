@@ -258,6 +258,18 @@ pub struct SequenceStep {
     pub timestamp: Option<i64>,
 }
 
+/// The newest batches of a producer when it repeated a range, or when it began a newer epoch outside
+/// transactions: what a broker with all of its memory knew of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewestBatches {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// The base offset of the batch that came next.
+    pub at_offset: Offset,
+    /// Base offsets of the batches before it, of one epoch, the newest first.
+    pub batches: Vec<Offset>,
+}
+
 /// Where offsets are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HoleKind {
@@ -463,6 +475,8 @@ pub struct PartitionFacts {
     pub steps: Vec<SequenceStep>,
     /// How many such batches are not listed.
     pub steps_omitted: u64,
+    /// What producers had written when they repeated a range or began a newer epoch.
+    pub newest_batches: Vec<NewestBatches>,
     /// Markers that found nothing open.
     pub empty_markers: Vec<EmptyMarker>,
     /// Missing offsets that the cleaner's checkpoint does not explain.

@@ -10,7 +10,7 @@ use super::continuity::{Continuity, Tally};
 use super::gaps::{Before, GapBook, PendingGap};
 use super::protection::earliest;
 use super::sequence::{Left, Place, SequenceTrack, Transition};
-use super::{EpochSpan, PartitionContext, SequenceStep, SnapshotEntry, StepKind};
+use super::{EpochSpan, NewestBatches, PartitionContext, SequenceStep, SnapshotEntry, StepKind};
 use crate::format::BatchHeader;
 use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +19,8 @@ use std::collections::{BTreeMap, HashMap};
 pub const DEFAULT_EXPIRATION_MS: i64 = 86_400_000;
 /// Steps that are kept one by one.
 const MAX_STEPS: usize = 1_000;
+/// Batches before a repeat or a newer epoch: a broker remembers five (`ProducerStateEntry`).
+const NEWEST: usize = 10;
 
 /// The last data batch of a producer, as a broker remembers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +88,7 @@ pub(super) struct Producers {
     pub(super) gaps: GapBook,
     steps: Vec<SequenceStep>,
     steps_omitted: u64,
+    newest_batches: Vec<NewestBatches>,
     newest_timestamp: Option<i64>,
 }
 
@@ -118,7 +121,20 @@ impl Producers {
                     || place.left == Left::Some
                     || header.records_count == Some(0)
             });
+            let bumps = state.track_epoch < header.producer_epoch && !header.is_transactional();
+            let before_bump: Vec<Offset> =
+                state.track.iter().filter(|_| bumps).flat_map(|track| track.newest().take(NEWEST)).collect();
             let transition = follow(state, header);
+            let batches = match transition {
+                Transition::ExactRepeat => {
+                    state.track.iter().flat_map(|track| track.newest().skip(1).take(NEWEST)).collect()
+                }
+                _ => before_bump,
+            };
+            if !batches.is_empty() && self.newest_batches.len() < MAX_STEPS {
+                let (producer_id, at_offset) = (header.producer_id, header.base_offset);
+                self.newest_batches.push(NewestBatches { producer_id, at_offset, batches });
+            }
             if before.restarts(header) && matches!(transition, Transition::Overlap | Transition::StepBack) {
                 // What follows is held against the new beginning, not against what was deleted.
                 state.track = header
@@ -180,6 +196,11 @@ impl Producers {
             .producer_epoch
             .zip(entry.last_sequence)
             .map(|(epoch, last_sequence)| Remembered { epoch, last_sequence, timestamp: entry.timestamp });
+    }
+
+    /// What producers had written when they repeated a range or began a newer epoch, so far.
+    pub(super) fn take_newest_batches(&mut self) -> Vec<NewestBatches> {
+        std::mem::take(&mut self.newest_batches)
     }
 
     /// The spans in order of their first offset, the steps, and how many steps were not kept.

@@ -95,6 +95,11 @@ impl SequenceTrack {
         self.recent.iter().rev().find(same).map(|&(.., place)| place)
     }
 
+    /// Base offsets of the newest batches, the newest first.
+    pub(super) fn newest(&self) -> impl Iterator<Item = Offset> {
+        self.recent.iter().rev().map(|(.., place)| place.offset)
+    }
+
     /// Takes the next batch, which stands at `place`, and says how it follows.
     pub fn take(&mut self, first: Sequence, last: Sequence, place: Place) -> Transition {
         let transition = self.classify(first, last);

@@ -69,6 +69,29 @@ pub struct SnapshotNote {
     pub offset: Offset,
     /// The producers in ascending order.
     pub producers: Vec<ProducerId>,
+    /// Where the one batch ends that it remembers of each of them.
+    #[serde(default)]
+    pub last_offsets: Vec<Option<Offset>>,
+}
+
+impl SnapshotNote {
+    /// Where the batch ends that it remembers of a producer.
+    #[must_use]
+    pub fn last_offset(&self, producer_id: ProducerId) -> Option<Offset> {
+        let at = self.producers.binary_search(&producer_id).ok()?;
+        self.last_offsets.get(at).copied().flatten()
+    }
+}
+
+/// The newest batches of a producer when it repeated a range or began a newer epoch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewestNote {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// The base offset of the batch that came next.
+    pub at_offset: Offset,
+    /// Base offsets of the batches before it, the newest first.
+    pub batches: Vec<Offset>,
 }
 
 /// A topic and how its events are identified.
@@ -112,6 +135,9 @@ pub struct PartitionNote {
 }
 
 /// One life of a producer, as far as the files show it.
+    /// What producers had written when they repeated a range or began a newer epoch, in offset order.
+    #[serde(default)]
+    pub newest_batches: Vec<NewestNote>,
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionNote {
     /// Such as `1000#1`.

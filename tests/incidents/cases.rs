@@ -158,6 +158,8 @@ fn one_sequence_stored_twice_clears_the_client_and_the_snapshot_says_where_memor
         let [lost] = lost[..] else { panic!("{findings:#?}") };
         assert_eq!((&lost["confidence"], &lost["counts"]["surplusRecords"]), (&"certain".into(), &9.into()));
         assert!(says(lost, "facts", fact), "{lost:#}");
+        let newest = "the original of the first copy was the newest batch of producer 3 in values-0";
+        assert!(says(lost, "facts", newest), "{lost:#}");
         assert!(says(lost, "facts", "the partition leader changed between the copies in 9 of 9 pairs"));
         assert!(says(
             lost,
@@ -166,6 +168,55 @@ fn one_sequence_stored_twice_clears_the_client_and_the_snapshot_says_where_memor
         ));
         assert_eq!(kept(lost), [""; 0], "{lost:#}");
     }
+}
+
+/// A client begins a new epoch and writes its last batches again. How many of them the broker remembered
+/// tells whether its memory explains that: five, one behind a restart.
+#[test]
+fn what_the_broker_remembered_is_told_where_records_came_again_under_a_new_epoch() {
+    let two = |epoch, first: i32, row: i64| {
+        let time = FIRST_TIME + row * 100;
+        (row..row + 2).fold(batch().producer(1, epoch, first).time(time), |batch, number| {
+            batch.record_at(time + number, format!("order-{number}"), "x")
+        })
+    };
+    let log = |old: i64, again: i64, leader: i32| {
+        let number = |at: i64| i32::try_from(at).unwrap();
+        let first = (0..old)
+            .fold(SegmentBuilder::new(), |log, at| log.batch(two(0, number(at * 2), at * 2)))
+            .leader_epoch(leader);
+        (old - again..old).fold(first, |log, at| log.batch(two(1, number((at - old + again) * 2), at * 2)))
+    };
+    let told = |old, again, leader, snapshot: Option<Vec<u8>>| {
+        let case = Case::new();
+        case.log("orders-0", log(old, again, leader));
+        if let Some(bytes) = snapshot {
+            case.file("orders-0", &format!("{:020}.snapshot", old * 2), &bytes);
+        }
+        let findings = case.findings("record-key");
+        let found = of(&findings, "epoch-bump-resend", "orders");
+        let [bump] = found[..] else { panic!("{findings:#?}") };
+        (bump["facts"].to_string(), bump["cause"]["text"].as_str().unwrap().contains("remembered too few"))
+    };
+    let expect = |case: (String, bool), fact: &str, explains: bool| {
+        assert!(case.0.contains(fact), "{}", case.0);
+        assert_eq!(case.1, explains, "{}", case.0);
+    };
+    expect(
+        told(3, 1, 0, None),
+        "stand in the newest batch of epoch 0 in orders-0: a broker that knows",
+        false,
+    );
+    expect(
+        told(3, 2, 0, None),
+        "stand in the 2nd newest batch of epoch 0 in orders-0: among the five",
+        false,
+    );
+    let restarted = snapshot(&[(1, 5, 5, 1)], FIRST_TIME + 402);
+    let remembers = "written in between, remembers the producer by the batch that ends at offset 5";
+    expect(told(3, 2, 0, Some(restarted)), remembers, true);
+    expect(told(3, 2, 1, None), "the leader epoch went from 0 to 1", true);
+    expect(told(7, 6, 0, None), "in the 6th newest batch of epoch 0 in orders-0, not among the five", true);
 }
 
 /// Case 8: a block went behind the next one, another block came twice. Order and duplicates are told

@@ -7,7 +7,7 @@
 use super::episode::Episode;
 use super::pair::Pair;
 use super::phrase::{are, pairs_of, records};
-use super::{Words, cause, dropped, lines};
+use super::{Words, cause, dropped, lines, window};
 use crate::finding::{Confidence, Level};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
@@ -50,10 +50,13 @@ fn snapshot_between(episode: &Episode<'_>) -> Option<(Memory, String)> {
     let id = pair.later.producer_id;
     let place = format!("{}/{}, between the copies,", note.directory, snapshot.file);
     Some(if snapshot.producers.binary_search(&id).is_ok() {
+        let by = snapshot.last_offset(id).map_or_else(String::new, |offset| {
+            format!(" (as every snapshot by one batch, the one that ends at offset {offset})")
+        });
         (
             Memory::Holds,
             format!(
-                "{place} remembers producer {id}: it was forgotten later, or by another replica that led"
+                "{place} remembers producer {id}{by}: it was forgotten later, or by another replica that led"
             ),
         )
     } else {
@@ -73,6 +76,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ),
         "producer id, epoch, sequences and records are equal".to_owned(),
     ];
+    facts.extend(episode.pairs().next().as_ref().and_then(window::of_repeat));
     if over_leaders > 0 {
         facts.push(format!(
             "the partition leader changed between the copies in {over_leaders} of {} pairs",

@@ -8,7 +8,7 @@
 use super::episode::Episode;
 use super::pair::Pair;
 use super::phrase::{pairs_of, records, were};
-use super::{Words, cause, dropped, kept, lines};
+use super::{Words, cause, dropped, kept, lines, window};
 use crate::finding::{Confidence, Level};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
@@ -31,6 +31,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ),
         "same records with the same client times".to_owned(),
     ];
+    let oldest = episode.pairs().min_by_key(|pair| (pair.earlier.partition, pair.earlier.offset));
+    let remembered = oldest.as_ref().and_then(window::before_new_epoch);
+    facts.extend(remembered.as_ref().map(|remembered| remembered.fact.clone()));
     if regrouped > 0 {
         facts
             .push(format!("{regrouped} of {} copies stand in batches with other borders", episode.surplus()));
@@ -57,10 +60,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.topic_name(),
             were(episode.surplus())
         ),
-        cause: Some(cause(
-            "the client bumped its epoch while batches were stored but not acknowledged (KAFKA-14034)",
-            Confidence::Likely,
-        )),
+        cause: Some(if remembered.is_some_and(|remembered| remembered.explains) {
+            cause(
+                "a broker that remembered too few batches of the producer refused a retry of what it had stored, and the client bumped its epoch (KIP-360)",
+                Confidence::Possible,
+            )
+        } else {
+            cause(
+                "the client bumped its epoch while batches were stored but not acknowledged (KAFKA-14034)",
+                Confidence::Likely,
+            )
+        }),
         facts,
         alternatives,
         would_settle: lines([

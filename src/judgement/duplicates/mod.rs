@@ -28,6 +28,7 @@ mod restored;
 mod retry;
 mod same_session;
 mod undetermined;
+mod window;
 
 use super::draft::{dropped, kept, lines};
 use crate::finding::{Alternative, Cause, Code, Confidence, Finding};
