@@ -133,7 +133,7 @@ fn diff_tells_new_grown_and_gone() {
     assert_eq!(codes("grown"), [code(0), code(2)]);
     assert_eq!(codes("new"), [code(3)]);
     assert_eq!(codes("gone"), ["a-code-of-tomorrow"]);
-    assert_eq!(codes("unchanged"), [code(1), code(4)]);
+    assert_eq!(codes("unchanged"), [code(1), code(4), code(5)]);
     assert_eq!(difference["unchanged"][0]["matchedBy"], "evidence");
     assert_eq!(difference["unchanged"][0]["idBefore"], "DA-before-retention");
     assert_eq!(run(&["diff", &path, &before]).status.code(), Some(1));

@@ -1,5 +1,6 @@
 //! Puts what was found into the report; decides nothing but order and caps.
 
+use super::deleted::Deleted;
 use super::groups::KeyCounts;
 use super::internal_topics::InternalTopics;
 use super::options::{AuditOptions, Records};
@@ -44,6 +45,8 @@ pub(super) struct Parts<'a> {
     pub(super) internal: &'a InternalTopics,
     /// What became known after the files were read.
     pub(super) notes: Vec<Note>,
+    /// By topic, what the log starts have passed.
+    pub(super) deleted: &'a BTreeMap<String, Deleted>,
     /// What [`accused`] says of all findings.
     pub(super) accused: BTreeMap<String, u64>,
     /// Surplus copies that are there and were not chosen.
@@ -97,14 +100,15 @@ pub(super) fn relations_base(
                 directory: dir.display.clone(),
                 broker_id: dir.broker_id,
                 segments: dir.segments.iter().map(|segment| segment.file_name.clone()).collect(),
+                log_start_offset: context.log_start_offset,
                 last_stable_offset: outcome.facts.last_stable_offset,
                 first_unprotected_offset: outcome.first_unprotected,
                 snapshots: snapshot_notes(context),
+                newest_batches: newest_notes(&outcome.facts),
                 damaged_bytes: outcome
                     .damage
                     .iter()
                     .filter(|(_, d)| !d.expected)
-                newest_batches: newest_notes(&outcome.facts),
                     .map(|(_, d)| d.length)
                     .sum(),
             }
@@ -140,10 +144,6 @@ fn positions(internal: &InternalTopics) -> Vec<PositionNote> {
     internal.commits.positions().map(note).collect()
 }
 
-fn snapshot_notes(context: &PartitionContext) -> Vec<relations::SnapshotNote> {
-    let mut notes: Vec<relations::SnapshotNote> = context
-        .snapshots
-        .iter()
 fn newest_notes(facts: &PartitionFacts) -> Vec<relations::NewestNote> {
     let note = |newest: &crate::facts::NewestBatches| relations::NewestNote {
         producer_id: newest.producer_id,
@@ -153,6 +153,10 @@ fn newest_notes(facts: &PartitionFacts) -> Vec<relations::NewestNote> {
     facts.newest_batches.iter().map(note).collect()
 }
 
+fn snapshot_notes(context: &PartitionContext) -> Vec<relations::SnapshotNote> {
+    let mut notes: Vec<relations::SnapshotNote> = context
+        .snapshots
+        .iter()
         .filter_map(|snapshot| {
             let entries = snapshot.entries.as_ref().ok()?.iter();
             let mut entries: Vec<_> = entries.map(|entry| (entry.producer_id, entry.last_offset)).collect();
@@ -302,6 +306,7 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         .collect();
     coverage.damage_omitted = count(coverage.damage.len().saturating_sub(parts.listed()));
     coverage.damage.truncate(parts.listed());
+    coverage.notes.extend(parts.deleted.iter().map(|(topic, deleted)| deleted.note(topic)));
     coverage.notes.extend(parts.notes.iter().cloned());
     let told = |note: crate::input::Note| Note::about(note.file, note.detail);
     coverage.notes.extend(crate::input::changes(parts.inventory).into_iter().map(told));

@@ -5,8 +5,10 @@ use crate::candidates::spill::{Element, RunReader, Sorter};
 use crate::candidates::{Fingerprint, Row, RowStore};
 use crate::error::AuditError;
 use crate::facts::PartitionFacts;
+use crate::finding::Outcome;
 use crate::plan::Reach;
 use crate::units::Offset;
+use std::collections::BTreeMap;
 use std::io;
 
 /// What the grouping asks of a partition.
@@ -18,11 +20,17 @@ pub(super) struct PartitionView<'f> {
     pub(super) judged: bool,
     /// Whether each content is an event of its own.
     pub(super) by_content: bool,
+    /// Where the readable log begins.
+    pub(super) log_start: Offset,
     /// Transactions and the last stable offset.
     pub(super) facts: &'f PartitionFacts,
 }
 
 impl PartitionView<'_> {
+    fn is_aborted(&self, offset: Offset) -> bool {
+        self.facts.withheld_at(offset) == Some(Outcome::Aborted)
+    }
+
     /// Whether read_committed consumers get the record at `offset`.
     pub(super) fn is_committed(&self, offset: Offset) -> bool {
         offset < self.facts.last_stable_offset && self.facts.withheld_at(offset).is_none()
@@ -36,6 +44,43 @@ pub(super) struct KeyCounts {
     pub(super) committed: Seen,
     /// Keys with more than one content.
     pub(super) keys_with_updates: u64,
+    /// Events that are there, and were before the log start, too.
+    pub(super) repeat_deleted: u64,
+    /// Events that are in aborted transactions alone.
+    pub(super) rolled_back: RolledBack,
+}
+
+/// Events whose records are all in aborted transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RolledBack {
+    pub(super) events: u64,
+    pub(super) records: u64,
+    /// The first records, by partition and offset.
+    first: [Option<(u32, Offset)>; ROLLED_BACK],
+}
+
+/// Events in aborted transactions alone that are named.
+const ROLLED_BACK: usize = 5;
+
+impl RolledBack {
+    fn add(&mut self, records: usize, first: (u32, Offset)) {
+        self.events += 1;
+        self.records += u64::try_from(records).unwrap_or(u64::MAX);
+        let mut next = Some(first);
+        for slot in &mut self.first {
+            if slot.is_none() || next < *slot {
+                std::mem::swap(slot, &mut next);
+            }
+            if next.is_none() {
+                break;
+            }
+        }
+    }
+
+    /// The first records, by partition and offset.
+    pub(super) fn first(&self) -> impl Iterator<Item = (u32, Offset)> {
+        self.first.into_iter().flatten()
+    }
 }
 
 /// Records with a key, and distinct keys.
@@ -126,13 +171,24 @@ pub(super) fn group(
         elsewhere: Vec::new(),
     };
     rows.for_each(|row| {
-        each(row)?;
+        if !is_deleted(partitions, row) {
+            each(row)?;
+        }
         if row.partition == OF_THE_LIST { Ok(()) } else { grouping.add(row) }
     })?;
     grouping.flush()?;
     grouping.end_content()?;
     grouping.end_identity();
     Ok(grouping.counts)
+}
+
+fn view_of<'v, 'f>(partitions: &'v [PartitionView<'f>], row: &Row) -> Option<&'v PartitionView<'f>> {
+    usize::try_from(row.partition).ok().and_then(|at| partitions.get(at))
+}
+
+/// Whether the log start has passed the record.
+fn is_deleted(partitions: &[PartitionView<'_>], row: &Row) -> bool {
+    view_of(partitions, row).is_some_and(|view| row.offset < view.log_start)
 }
 
 /// Takes rows in the order of identity, content and place, and keeps no more of them than what one
@@ -166,6 +222,9 @@ struct OfTopic {
     committed_contents: usize,
     records: usize,
     committed: usize,
+    aborted: usize,
+    /// By partition and offset, of all of them.
+    first: (u32, Offset),
     contents: usize,
 }
 
@@ -196,8 +255,14 @@ impl Grouping<'_> {
 
     /// Takes the rows that are held.
     fn flush(&mut self) -> Result<(), AuditError> {
-        let rows = std::mem::take(&mut self.held);
+        let mut rows = std::mem::take(&mut self.held);
         let all_held = rows.first().is_some_and(|row| self.spread != Some(row.identity));
+        if rows.iter().any(|row| is_deleted(self.partitions, row)) {
+            if all_held {
+                self.count_repeats_of_deleted(&rows);
+            }
+            rows.retain(|row| !is_deleted(self.partitions, row));
+        }
         if let ([row], true) = (rows.as_slice(), all_held) {
             self.take_single(row)?;
         } else if !all_held {
@@ -221,19 +286,41 @@ impl Grouping<'_> {
         Ok(())
     }
 
+    /// Counts contents that stand on both sides of the log start; `rows` are all of one identity.
+    fn count_repeats_of_deleted(&mut self, rows: &[Row]) {
+        for equal in rows.chunk_by(|a, b| a.selector == b.selector) {
+            let mut topics = BTreeMap::new();
+            for row in equal {
+                let Some(view) = view_of(self.partitions, row).filter(|view| view.judged) else { continue };
+                let (before, behind) = topics.entry(view.topic).or_insert((false, false));
+                if row.offset >= view.log_start {
+                    *behind = true;
+                } else if view.facts.withheld_at(row.offset).is_none() {
+                    *before = true;
+                }
+            }
+            for (topic, sides) in topics {
+                if let (true, true, Some(counts)) = (sides.0, sides.1, self.counts.get_mut(topic)) {
+                    counts.repeat_deleted += 1;
+                }
+            }
+        }
+    }
+
     /// The only row of its identity: nothing has to be kept of it.
     fn take_single(&mut self, row: &Row) -> Result<(), AuditError> {
         if self.at.take().is_some() {
             self.end_content()?;
             self.end_identity();
         }
-        let Some(view) = usize::try_from(row.partition).ok().and_then(|at| self.partitions.get(at)) else {
-            return Ok(());
-        };
+        let Some(view) = view_of(self.partitions, row) else { return Ok(()) };
         if let Some(counts) = self.counts.get_mut(view.topic) {
             let committed = usize::from(view.is_committed(row.offset));
             counts.uncommitted.add_all(1, 1);
             counts.committed.add_all(committed, committed);
+            if committed == 0 && view.judged && view.is_aborted(row.offset) {
+                counts.rolled_back.add(1, (row.partition, row.offset));
+            }
         }
         if view.judged && self.wants == Wants::All {
             self.wanted.push(Wanted::at(row))?;
@@ -242,9 +329,7 @@ impl Grouping<'_> {
     }
 
     fn take(&mut self, row: &Row, behind_other_content: bool) -> Result<(), AuditError> {
-        let Some(view) = usize::try_from(row.partition).ok().and_then(|at| self.partitions.get(at)) else {
-            return Ok(());
-        };
+        let Some(view) = view_of(self.partitions, row) else { return Ok(()) };
         let (topic, judged) = (view.topic, view.judged);
         let committed = usize::from(view.is_committed(row.offset));
         let at = Some((row.identity, row.selector));
@@ -265,12 +350,16 @@ impl Grouping<'_> {
                 committed_contents: 0,
                 records: 0,
                 committed: 0,
+                aborted: 0,
+                first: (row.partition, row.offset),
                 contents: 0,
             });
         }
         let Some(of_topic) = self.identity.get_mut(at) else { return Ok(()) };
         of_topic.records += 1;
         of_topic.committed += committed;
+        of_topic.aborted += usize::from(judged && committed == 0 && view.is_aborted(row.offset));
+        of_topic.first = of_topic.first.min((row.partition, row.offset));
         let wanted = Wanted { behind_other_content, ..Wanted::at(row) };
         let Some(content) = self.content.last_mut().filter(|content| content.topic == topic) else {
             of_topic.contents += 1;
@@ -325,6 +414,9 @@ impl Grouping<'_> {
     fn end_identity(&mut self) {
         for of in self.identity.drain(..) {
             let Some(counts) = self.counts.get_mut(of.topic) else { continue };
+            if of.aborted == of.records {
+                counts.rolled_back.add(of.records, of.first);
+            }
             if of.by_content {
                 counts.uncommitted.add_all(of.records, of.contents);
                 counts.committed.add_all(of.committed, of.committed_contents);

@@ -1,7 +1,7 @@
 //! From relations and facts to findings: each part of the judgement is asked in turn, and what is to be shown is
 //! read again and held against what was said of it.
 
-use super::groups::Wants;
+use super::groups::{KeyCounts, Wants};
 use super::internal_topics::InternalTopics;
 use super::logs::Logs;
 use super::options::Records;
@@ -15,11 +15,12 @@ use crate::input::{Inventory, PartitionDir};
 use crate::judgement::collisions::{BatchPlaces, Copies};
 use crate::judgement::offsets::Follower;
 use crate::judgement::reuse::Reused;
+use crate::judgement::rolled_back::RolledBack;
 use crate::judgement::{self, duplicates};
 use crate::plan::Proof;
 use crate::relations::{KeyGroup, RelatedCopy, Relations, StoredCopy};
 use crate::report::model::Note;
-use crate::units::ProducerId;
+use crate::units::{Offset, ProducerId};
 use std::collections::BTreeMap;
 
 /// What was found.
@@ -37,6 +38,7 @@ pub(super) struct Judged {
 pub(super) fn judge(
     logs: &Logs<'_>,
     relations: &mut Relations,
+    key_counts: &[KeyCounts],
     wants: Wants,
     verifier: &mut Verifier<'_>,
 ) -> Judged {
@@ -64,6 +66,7 @@ pub(super) fn judge(
     findings.extend(judgement::rewinds::judge(relations, options.examples));
     findings.extend(judgement::reuse::judge(&reused_offsets(inventory, logs.outcomes)));
     if wants == Wants::Repeats {
+        findings.extend(judgement::rolled_back::judge(&rolled_back(logs, key_counts)));
         // Reads every replica once more, and says nothing of one key.
         let compared = compared::replicas(inventory, leaders, logs.subjects, logs.outcomes, options);
         findings.extend(judgement::replicas::judge(&compared));
@@ -99,6 +102,24 @@ fn followers<'a>(logs: &Logs<'a>) -> Vec<Follower<'a>> {
         (at != leader).then_some(Follower { partition, directory, leading_end })
     };
     logs.prepared.leaders.iter().enumerate().filter_map(follower).collect()
+}
+
+/// By topic, the events that stand in aborted transactions alone.
+fn rolled_back<'a>(logs: &Logs<'a>, key_counts: &[KeyCounts]) -> Vec<RolledBack<'a>> {
+    let place = |(at, offset): (u32, Offset)| {
+        let at = usize::try_from(at).ok()?;
+        Some(((*logs.contexts.get(at)?, &logs.outcomes.get(at)?.facts), offset))
+    };
+    let topics = logs.prepared.topics.all.iter().zip(&logs.prepared.plans).zip(key_counts);
+    topics
+        .filter(|((_, plan), _)| !plan.internal)
+        .map(|((topic, _), counts)| RolledBack {
+            topic: &topic.name,
+            events: counts.rolled_back.events,
+            records: counts.rolled_back.records,
+            first: counts.rolled_back.first().filter_map(place).collect(),
+        })
+        .collect()
 }
 
 fn unclean_ends(logs: &Logs<'_>) -> Vec<Note> {

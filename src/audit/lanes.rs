@@ -15,7 +15,8 @@ use crate::units::Offset;
 /// What is to be done with the records of a partition.
 #[derive(Clone, Debug)]
 pub(super) enum RecordLane<'p> {
-    /// Digests of all records from the log start on.
+    /// Digests of all records; those below the log start count as nothing but what they may have been
+    /// the originals of.
     Digest {
         /// How the topic's events are identified.
         plan: &'p TopicPlan,
@@ -140,10 +141,11 @@ impl<'l> Lanes<'l> {
                 first.get_or_insert(record.offset);
                 last = Some(record.offset);
                 count += 1;
-                if record.offset < log_start {
+                let deleted = record.offset < log_start;
+                if deleted && sought.is_some() {
                     return;
                 }
-                if let Some(route) = route {
+                if let Some(route) = route.filter(|_| !deleted) {
                     route.take(record, routed);
                 }
                 if let Some(sought) = sought {
@@ -154,7 +156,9 @@ impl<'l> Lanes<'l> {
                     }
                 }
                 let (keyed, identity) = digest_key.identity(&plan.identity, content, &plan.mask, record);
-                counts.count(keyed);
+                if !deleted {
+                    counts.count(keyed);
+                }
                 if keyed == Keyed::Yes {
                     let selector = match plan.repeats {
                         RepeatsOf::Content => digest_key.selector(content, &plan.mask, &plan.sieve, record),

@@ -11,6 +11,7 @@ use crate::candidates::spill::{Sorter, TempSpace};
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};
 use crate::keys::Identity;
 use crate::plan::TopicPlan;
+use crate::units::Offset;
 
 /// The room for what does not fit into memory.
 pub(super) struct Room {
@@ -83,6 +84,7 @@ impl<'a> Logs<'a> {
                 topic: self.prepared.topics.of_partition(at),
                 judged: !plan.holds_state,
                 by_content: plan.identity == Identity::Content,
+                log_start: self.contexts.get(at).map_or(Offset(0), |context| context.log_start_offset),
                 facts: &outcome.facts,
             }
         };

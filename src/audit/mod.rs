@@ -19,6 +19,7 @@ mod batches;
 mod chunks;
 mod compared;
 mod copies;
+mod deleted;
 mod followed;
 mod groups;
 mod internal_topics;
@@ -231,8 +232,10 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     options.watch.enter(Stage::Judging);
     let plans_of = logs.plans();
     let mut verifier = verify::Verifier::new(&subjects, inventory, &plans_of, options.mode, options.limits);
-    let Judged { findings, mut notes, accused, untold } =
-        judge::judge(&logs, &mut relations, wants, &mut verifier);
+    let Judged { mut findings, mut notes, accused, untold } =
+        judge::judge(&logs, &mut relations, &key_counts, wants, &mut verifier);
+    let deleted = deleted::by_topic(&logs, &key_counts);
+    deleted::tell(&mut findings, &deleted);
     notes.extend(doubts);
     let blocks = internal.producer_id_blocks();
     let mut events = judgement::events(&logs.judged, &logs.sessions, &relations.rewinds, &findings, blocks);
@@ -260,6 +263,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         key_counts: &key_counts,
         internal,
         notes,
+        deleted: &deleted,
         accused,
         untold,
         as_of: logs.as_of(),

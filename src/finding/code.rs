@@ -48,6 +48,7 @@ codes! {
     PipelineReplay "pipeline-replay" Medium;
     RestoredCopy "restored-copy" Medium;
     AbortedThenRetried "aborted-then-retried" Info;
+    AbortedNotRetried "aborted-not-retried" Info;
     DuplicateUndetermined "duplicate-undetermined" Medium;
     IdempotenceOff "idempotence-off" Medium;
     IdempotenceLost "idempotence-lost" High;

@@ -24,6 +24,7 @@ mod protection;
 pub mod replicas;
 pub mod reuse;
 pub mod rewinds;
+pub mod rolled_back;
 mod sequences;
 mod snapshots;
 mod transactions;

@@ -394,7 +394,7 @@ fn aborted_before<'a>(facts: &'a PartitionFacts, marker: &EmptyMarker) -> Option
     (last.outcome == Outcome::Aborted && last.producer_epoch == marker.producer_epoch).then_some(last)
 }
 
-fn shown(context: &PartitionContext, span: &TransactionSpan) -> Transaction {
+pub(super) fn shown(context: &PartitionContext, span: &TransactionSpan) -> Transaction {
     Transaction {
         transactional_id: None,
         producer_id: span.producer_id.0,

@@ -123,6 +123,9 @@ pub struct PartitionNote {
     pub broker_id: Option<i32>,
     /// The names of its segment files.
     pub segments: Vec<String>,
+    /// Where the readable log begins.
+    #[serde(default)]
+    pub log_start_offset: Offset,
     /// Where read_committed consumers stop.
     pub last_stable_offset: Offset,
     /// The first record without producer id.
@@ -132,12 +135,12 @@ pub struct PartitionNote {
     /// The producer snapshots that can be read, by number.
     #[serde(default)]
     pub snapshots: Vec<SnapshotNote>,
-}
-
-/// One life of a producer, as far as the files show it.
     /// What producers had written when they repeated a range or began a newer epoch, in offset order.
     #[serde(default)]
     pub newest_batches: Vec<NewestNote>,
+}
+
+/// One life of a producer, as far as the files show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionNote {
     /// Such as `1000#1`.

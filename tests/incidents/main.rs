@@ -31,14 +31,17 @@ impl Case {
     }
 
     fn findings(&self, key: &str) -> Vec<Value> {
+        self.report(key)["findings"].as_array().unwrap().clone()
+    }
+
+    fn report(&self, key: &str) -> Value {
         let run = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
             .args(["scan", "--format", "json", "--key", key])
             .arg(self.0.path())
             .output()
             .unwrap();
-        let report: Value = serde_json::from_slice(&run.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&run.stderr)));
-        report["findings"].as_array().unwrap().clone()
+        serde_json::from_slice(&run.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&run.stderr)))
     }
 }
 

@@ -223,10 +223,54 @@ fn records_deleted_before_their_copies_came_are_nobodys_originals() {
         write(write(SegmentBuilder::new(), 1, 0, FIRST_TIME, 0..10), 2, 0, FIRST_TIME + HOUR, 0..10),
     );
     case.file("", "log-start-offset-checkpoint", b"0\n1\norders 0 10\n");
-    assert_eq!(accused(&scanned(&case)), []);
-    // With half of them deleted the other half counts.
+    let report = case.report("record-key");
+    assert_eq!(accused(report["findings"].as_array().unwrap()), []);
+    let notes = report["coverage"]["notes"].to_string();
+    assert!(notes.contains("orders-0 10 below offset 10; 10 events among them stand again"), "{notes}");
+    assert_eq!(report["verdict"]["complete"], true);
+    // With half of them deleted the other half counts, and what readers saw before is told.
     case.file("", "log-start-offset-checkpoint", b"0\n1\norders 0 5\n");
-    assert_eq!(accused(&scanned(&case)), [("resend-new-session", 5)]);
+    let findings = scanned(&case);
+    assert_eq!(accused(&findings), [("resend-new-session", 5)]);
+    let resend = one(&findings, "resend-new-session");
+    assert!(says(resend, "facts", "5 more events of orders stand behind the log start"), "{resend:#}");
+    // The later session's first records are no news: their originals may be among the deleted ones.
+    assert!(!kept(resend).contains(&"full publication"), "{resend:#}");
+}
+
+#[test]
+fn what_is_deleted_and_did_not_come_again_is_counted_and_no_more() {
+    let case = Case::new();
+    case.log("orders-0", write(SegmentBuilder::new(), 1, 0, FIRST_TIME, 0..10));
+    case.file("", "log-start-offset-checkpoint", b"0\n1\norders 0 4\n");
+    let report = case.report("record-key");
+    let notes = report["coverage"]["notes"].to_string();
+    assert!(notes.contains("orders: 4 records below the log start are deleted"), "{notes}");
+    assert!(!notes.contains("stand again"), "{notes}");
+    assert_eq!(report["topics"][0]["visibility"]["readUncommitted"]["records"], 6);
+}
+
+#[test]
+fn events_of_aborted_transactions_that_nobody_wrote_again_are_counted() {
+    let told = |segment: SegmentBuilder| -> Vec<(String, Value)> {
+        let case = Case::new();
+        let findings = case.log("orders-0", segment).findings("record-key");
+        let found = of(&findings, "aborted-not-retried", "orders");
+        found.iter().map(|f| (f["title"].as_str().unwrap().to_owned(), f["transactions"].clone())).collect()
+    };
+    let aborted = || transaction(SegmentBuilder::new(), (7, 0, 0), FIRST_TIME, 0..5).abort(7, 0);
+    let later = FIRST_TIME + 5_000;
+    // Two of five come again, one of them open: nobody knows yet.
+    let some = transaction(aborted(), (7, 0, 5), later, 3..4).commit(7, 0);
+    let some = told(transaction(some, (8, 0, 0), later, 4..5));
+    let [(title, transactions)] = &some[..] else { panic!("{some:#?}") };
+    assert_eq!(title, "orders: 3 events of aborted transactions were not written again");
+    assert_eq!((&transactions[0]["firstOffset"], &transactions[0]["markerOffset"]), (&0.into(), &5.into()));
+    // A second attempt that is aborted as well is none; one that is committed, or not transactional, is.
+    let twice = transaction(aborted(), (7, 0, 5), later, 0..5).abort(7, 0);
+    assert!(told(twice)[0].0.starts_with("orders: 5 events"));
+    assert!(told(transaction(aborted(), (7, 0, 5), later, 0..5).commit(7, 0)).is_empty());
+    assert!(told(write(aborted(), 9, 0, later, 0..5)).is_empty());
 }
 
 #[test]

@@ -113,6 +113,7 @@ const CODES: &[(&str, &str, bool)] = &[
     ("producer-churn", "low", false),
     ("consumer-rewind", "info", false),
     ("interleaved-writers", "info", false),
+    ("aborted-not-retried", "info", false),
 ];
 
 fn severity(code: &str) -> Option<&'static str> {

@@ -193,6 +193,7 @@ fn compare_all(
         key_counts: &[],
         internal: &internal,
         notes: Vec::new(),
+        deleted: &std::collections::BTreeMap::new(),
         accused: std::collections::BTreeMap::new(),
         untold: 0,
         as_of,

@@ -76,6 +76,12 @@ impl Overlap {
         earlier: &SessionNote,
         later: &SessionNote,
     ) -> Option<News> {
+        // What the log start has passed may have come again, too.
+        let deleted = |partition: u32| {
+            let note = pair::partition(relations, partition)?;
+            let span = earlier.span(partition)?;
+            Some(distance(span.first_offset, note.log_start_offset.min(span.last_offset.next())))
+        };
         let (mut went_on, mut before) = (0_u64, 0_u64);
         for span in spans(relations, topic, later) {
             let Some(here) = self.copies.get(&span.partition) else {
@@ -83,7 +89,8 @@ impl Overlap {
                 continue;
             };
             went_on += span.records.saturating_sub(distance(span.first_offset, here.last) + 1);
-            before += span.records.saturating_sub(distance(here.first, span.last_offset) + 1);
+            let ahead = span.records.saturating_sub(distance(here.first, span.last_offset) + 1);
+            before += ahead.saturating_sub(deleted(span.partition).unwrap_or(0));
         }
         let (mut records, mut ahead, mut left_out) = (0_u64, 0_u64, 0_u64);
         for span in spans(relations, topic, earlier) {

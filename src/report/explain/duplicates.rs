@@ -292,6 +292,28 @@ pub(super) const ABORTED_THEN_RETRIED: Explanation = Explanation {
     ],
 };
 
+pub(super) const ABORTED_NOT_RETRIED: Explanation = Explanation {
+    code: Code::AbortedNotRetried,
+    meaning: "events stand in aborted transactions and nowhere else in their topic",
+    shows: "Records with an abort marker over them were rolled back. As a rule the application tries again and the \
+            event stands in a later transaction (aborted-then-retried). These events do not: no record of the topic \
+            outside of aborted transactions holds their key. Consumers that read committed records never see them. \
+            The finding counts events and records by topic, and names the first ones.",
+    innocent: &[
+        "An application may abort work that it gives up: a refused payment, an order that was cancelled.",
+        "The next attempt may have gone to another topic, or to a partition that is not among the files.",
+        "The log may end, or may have been copied, before the next attempt.",
+    ],
+    evidence: &[
+        "the aborted transactions with their markers",
+        "that no other record of the topic has the same key, whatever its content",
+    ],
+    next: &[
+        "Nothing, where the application meant to give the work up.",
+        "Otherwise hold its list of what was to be written against the log: `reconcile`.",
+    ],
+};
+
 pub(super) const DUPLICATE_UNDETERMINED: Explanation = Explanation {
     code: Code::DuplicateUndetermined,
     meaning: "the event is stored twice, and the files cannot tell how that came about",

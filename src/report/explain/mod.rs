@@ -56,6 +56,7 @@ pub const fn of(code: Code) -> &'static Explanation {
         Code::PipelineReplay => &duplicates::PIPELINE_REPLAY,
         Code::RestoredCopy => &duplicates::RESTORED_COPY,
         Code::AbortedThenRetried => &duplicates::ABORTED_THEN_RETRIED,
+        Code::AbortedNotRetried => &duplicates::ABORTED_NOT_RETRIED,
         Code::DuplicateUndetermined => &duplicates::DUPLICATE_UNDETERMINED,
         Code::IdempotenceOff => &protection::IDEMPOTENCE_OFF,
         Code::IdempotenceLost => &protection::IDEMPOTENCE_LOST,
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_code_has_the_row_that_is_its_own() {
-        assert_eq!(Code::ALL.len(), 31);
+        assert_eq!(Code::ALL.len(), 32);
         for code in Code::ALL {
             let row = of(*code);
             assert_eq!(row.code, *code);
@@ -239,7 +240,7 @@ mod tests {
         let mut text = Vec::new();
         write_json(Code::ALL, &mut text).unwrap();
         let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
-        assert_eq!(value["codes"].as_array().unwrap().len(), 31);
+        assert_eq!(value["codes"].as_array().unwrap().len(), 32);
         assert_eq!(value["codes"][1]["code"], "resend-new-session");
         assert_eq!(value["codes"][1]["meaning"], of(Code::ResendNewSession).meaning);
     }

@@ -75,6 +75,9 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         }
         Code::InterleavedWriters => format!("two writers keep updating the same keys in {topics}"),
         Code::ConsumerRewind => format!("a consumer group went back in {topics} and read records twice"),
+        Code::AbortedNotRetried => {
+            format!("events of aborted transactions in {topics} were not written again")
+        }
         Code::AbortedThenRetried => format!("an aborted copy stands beside the later one in {topics}"),
         Code::DuplicateUndetermined => format!("events are stored more than once in {topics}"),
         Code::Other(_) => format!("a finding of a later version in {topics}"),
