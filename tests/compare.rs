@@ -293,3 +293,21 @@ fn a_partition_that_the_first_path_lacks_is_compared_among_the_others() {
     assert_eq!(pairs, expected);
     assert_eq!(answer["unpaired"], json!([]));
 }
+
+#[test]
+fn a_mirror_beside_its_source_needs_one_path() {
+    let values: Vec<String> = (0..5).map(|number| format!("v{number}")).collect();
+    let tree = Tree::new();
+    tree.log("data/orders-0", orders(&values));
+    tree.log("data/copy.orders-0", orders(&values[..4]));
+    let data = tree.0.path().join("data");
+    let answer = told(&[data.clone()], &["--mirror", "orders=copy.orders"], 1);
+    assert_eq!(answer["pairs"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&answer["pairs"][0]["mirror"]["matched"], &answer["pairs"][0]["mirror"]["missing"]),
+        (&json!(4), &json!(1))
+    );
+    let refused = compare(&[data], &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--mirror orders=east.orders"));
+}

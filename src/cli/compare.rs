@@ -1,7 +1,7 @@
 //! `dedup-audit compare`: copies of logs side by side.
 
 use super::evidence::EvidenceArguments;
-use super::output::OutputArguments;
+use super::output::{AnswerFormat, OutputArguments};
 use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, PairNames, SideBySide, TopicPair};
@@ -18,7 +18,8 @@ use std::process::ExitCode;
     before_help = "Examples:
   dedup-audit compare broker-1 broker-2 broker-3
   dedup-audit compare before/orders-0 after/orders-0
-  dedup-audit compare east west --mirror orders=east.orders --key json:/orderId",
+  dedup-audit compare east west --mirror orders=east.orders --key json:/orderId
+  dedup-audit compare broker-1 --mirror orders=copy.orders --format ndjson",
     after_help = "The first path is held against each of the others; a partition that it lacks, against the next that has it. Replicas
 (equal topic id and partition) are compared offset by offset; a mirror has another name and is matched by --key, or by
 key and value.
@@ -30,8 +31,8 @@ pub struct CompareArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
     #[command(flatten)]
-    output: OutputArguments,
-    /// A topic of the first path and its mirror on the others; may be repeated
+    output: OutputArguments<AnswerFormat>,
+    /// A topic of the first path and its mirror on the others, or in the same where it is the only one; may be repeated
     #[arg(long = "mirror", value_name = "TOPIC=OTHER", value_parser = parse_pair)]
     mirrors: Vec<TopicPair>,
     /// Show what happened in the order of time; JSON has it as `events` always
@@ -50,8 +51,14 @@ fn parse_pair(text: &str) -> Result<TopicPair, String> {
 }
 
 pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
-    if arguments.evidence.paths.len() < 2 {
-        return Err(AuditError::Usage("two paths at least are compared".to_owned()));
+    let mut paths = arguments.evidence.paths.clone();
+    if paths.len() < 2 {
+        if arguments.mirrors.is_empty() {
+            let why = "two paths at least are compared, or a topic with its mirror in one (--mirror orders=east.orders)";
+            return Err(AuditError::Usage(why.to_owned()));
+        }
+        // A mirror that lies beside its source.
+        paths.extend_from_within(..);
     }
     let mut options = arguments.evidence.audit_options()?;
     // Here their order means something.
@@ -67,18 +74,17 @@ pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
     let redactor = arguments.evidence.redactor()?;
     let listed = super::cap(arguments.max_ranges);
     let names = PairNames { topics: arguments.mirrors.clone() };
-    let SideBySide { compared, coverage, reading, as_of } = arguments
-        .evidence
-        .watched(&options, || audit::side_by_side(&options, &arguments.evidence.paths, &names, listed))?;
+    let SideBySide { compared, coverage, reading, as_of } =
+        arguments.evidence.watched(&options, || audit::side_by_side(&options, &paths, &names, listed))?;
     let outcome = Outcome::of_found(!compared.all_equal());
     let answer = Answer::new(options.invocation, as_of, reading, compared, coverage);
     let answer = redaction::answer(&redactor, answer)?;
     let events = if arguments.timeline { Events::Shown } else { Events::LeftOut };
-    arguments.output.write(
+    arguments.output.write_answer(
         &sink,
         out,
         |width, out| table::write_compared(&answer, events, width, out),
-        |out| answer.write_json(out),
+        &answer,
     )?;
     Ok(status::of(outcome, reading))
 }

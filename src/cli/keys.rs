@@ -1,7 +1,7 @@
 //! `keys`: which field identifies the event?
 
 use super::evidence::EvidenceArguments;
-use super::output::OutputArguments;
+use super::output::{AnswerFormat, OutputArguments};
 use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, Advice};
@@ -28,7 +28,7 @@ pub struct KeysArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<AnswerFormat>,
     /// Write what was chosen for each topic to this file, for `--plan`
     #[arg(long, value_name = "FILE")]
     save_plan: Option<PathBuf>,
@@ -49,6 +49,6 @@ pub(super) fn run(arguments: &KeysArguments, out: &mut dyn Write) -> Result<Exit
     }
     let answer =
         redaction::answer(&redactor, Answer::new(options.invocation, as_of, reading, keys, coverage))?;
-    output.write(&sink, out, |width, out| keys::write(&answer, width, out), |out| answer.write_json(out))?;
+    output.write_answer(&sink, out, |width, out| keys::write(&answer, width, out), &answer)?;
     Ok(status::of(Outcome::Clean, reading))
 }

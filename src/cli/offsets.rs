@@ -1,7 +1,7 @@
 //! `dedup-audit offsets`: what consumer groups committed, and which copies they have behind them.
 
 use super::evidence::EvidenceArguments;
-use super::output::OutputArguments;
+use super::output::{AnswerFormat, OutputArguments};
 use super::redaction;
 use super::status::{self, Outcome};
 use crate::error::AuditError;
@@ -27,7 +27,7 @@ pub struct OffsetsArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<AnswerFormat>,
     /// Only this consumer group; may be repeated
     #[arg(long = "group", value_name = "GROUP")]
     groups: Vec<String>,
@@ -62,11 +62,11 @@ pub(super) fn run(arguments: &OffsetsArguments, out: &mut dyn Write) -> Result<E
     let reading = Reading::of_verdict(&report.verdict);
     let answer = Answer::new(options.invocation, report.as_of_timestamp, reading, body, report.coverage);
     let (answer, zone) = (redaction::answer(&redactor, answer)?, arguments.evidence.zone());
-    arguments.output.write(
+    arguments.output.write_answer(
         &sink,
         out,
         |width, out| table::write_offsets(&answer, &zone, width, out),
-        |out| answer.write_json(out),
+        &answer,
     )?;
     Ok(status::of(Outcome::Clean, reading))
 }

@@ -12,9 +12,12 @@
 //! not tell its form takes that of `--format`.
 
 use crate::error::AuditError;
+use crate::report::answer::Answer;
 use crate::report::layout::Width;
+use crate::report::ndjson;
 use crate::report::sink::{self, Existing, Sink};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +59,23 @@ pub enum Format {
 }
 
 impl Form for Format {
+    const TABLE: Self = Self::Table;
+}
+
+/// The forms of an answer to a question about evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnswerFormat {
+    /// For people
+    #[value(aliases = ["text", "txt"])]
+    Table,
+    /// All of it, as one object
+    Json,
+    /// All of it, one object a line: header, what the lists hold, damage, summary
+    #[value(alias = "jsonl")]
+    Ndjson,
+}
+
+impl Form for AnswerFormat {
     const TABLE: Self = Self::Table;
 }
 
@@ -257,6 +277,26 @@ impl OutputArguments {
         self.write_each(sink, out, |form, width, out| match form {
             Format::Json => json(out),
             Format::Table => table(width, out),
+        })
+    }
+}
+
+impl OutputArguments<AnswerFormat> {
+    /// Writes the answer of a command.
+    ///
+    /// # Errors
+    /// [`AuditError`] where it cannot be written; a reader that went away is none.
+    pub(super) fn write_answer<T: Serialize>(
+        &self,
+        sink: &Sink,
+        out: &mut dyn Write,
+        table: impl Fn(Width, &mut dyn Write) -> io::Result<()>,
+        answer: &Answer<T>,
+    ) -> Result<(), AuditError> {
+        self.write_each(sink, out, |form, width, out| match form {
+            AnswerFormat::Json => answer.write_json(out),
+            AnswerFormat::Ndjson => ndjson::answer(answer, out),
+            AnswerFormat::Table => table(width, out),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! `dedup-audit producers`: every producer id, what it wrote, what is missing, how it ended.
 
 use super::evidence::EvidenceArguments;
-use super::output::OutputArguments;
+use super::output::{AnswerFormat, OutputArguments};
 use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{Records, SnapshotStates};
@@ -30,7 +30,7 @@ pub struct ProducersArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<AnswerFormat>,
     /// Only this producer id; may be repeated
     #[arg(long = "pid", value_name = "ID")]
     ids: Vec<i64>,
@@ -96,11 +96,11 @@ pub(super) fn run(arguments: &ProducersArguments, out: &mut dyn Write) -> Result
     let answer = Answer::new(options.invocation, report.as_of_timestamp, reading, body, report.coverage);
     let answer = redaction::answer(&redactor, answer)?;
     let (rows, zone) = (super::cap(arguments.rows), arguments.evidence.zone());
-    arguments.output.write(
+    arguments.output.write_answer(
         &sink,
         out,
         |width, out| table::write_producers(&answer, rows, &zone, width, out),
-        |out| answer.write_json(out),
+        &answer,
     )?;
     Ok(status::of(Outcome::Clean, reading))
 }

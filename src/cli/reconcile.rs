@@ -1,7 +1,7 @@
 //! `dedup-audit reconcile`: a list of keys that were sent against what is stored.
 
 use super::evidence::EvidenceArguments;
-use super::output::OutputArguments;
+use super::output::{AnswerFormat, OutputArguments};
 use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, Reconciler};
@@ -36,7 +36,7 @@ pub struct ReconcileArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<AnswerFormat>,
     /// The list: CSV, NDJSON, or one key a line
     #[arg(long, value_name = "FILE")]
     expect: PathBuf,
@@ -180,11 +180,11 @@ fn answer(
     let outcome = Outcome::of_found(!body.all_once());
     let answer = Answer::new(invocation.clone(), report.as_of_timestamp, reading, body, report.coverage);
     let answer = redaction::answer(redactor, answer)?;
-    arguments.output.write(
+    arguments.output.write_answer(
         &arguments.evidence.sink(),
         out,
         |width, out| table::write_reconciled(&answer, width, out),
-        |out| answer.write_json(out),
+        &answer,
     )?;
     Ok(status::of(outcome, reading))
 }

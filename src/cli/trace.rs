@@ -1,12 +1,11 @@
 //! `trace`: the story of one business key.
 
 use super::evidence::EvidenceArguments;
-use super::output::OutputArguments;
+use super::output::{AnswerFormat, OutputArguments};
 use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, Request, Sought, Values};
 use crate::error::AuditError;
-use crate::report::answer::Answer;
 use crate::report::trace;
 use clap::Args;
 use std::io::Write;
@@ -34,7 +33,7 @@ pub struct TraceArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<AnswerFormat>,
     /// Copies that are listed
     #[arg(long, default_value_t = 100, value_name = "N")]
     max_copies: usize,
@@ -65,11 +64,11 @@ pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<Exi
     let request = Request { sought: &sought, most: arguments.max_copies, values };
     let answer = arguments.evidence.watched(&options, || audit::trace(&options, &request))?;
     let (answer, zone) = (redaction::answer(&redactor, answer)?, arguments.evidence.zone());
-    arguments.output.write(
+    arguments.output.write_answer(
         &sink,
         out,
         |width, out| trace::write(&answer, &zone, width, out),
-        |out| Answer::write_json(&answer, out),
+        &answer,
     )?;
     let accused = answer.body.details.iter().any(|finding| finding.counts.surplus_records > 0);
     Ok(status::of(Outcome::of_found(accused), answer.reading()))

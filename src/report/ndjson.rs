@@ -11,9 +11,14 @@
 //!  summary    verdict, coverage, visibility, and what stands for now
 //! ```
 //!
+//! The answer of a command beside `scan` has a header, one line for each entry of each of its lists
+//! (`copy`, `pair`, `group` …: the name of the list in the JSON, in the singular), `damage` and `summary`,
+//! which holds the rest.
+//!
 //! Each line is flushed as it is written: what a reader has got so far is whole lines, also when the
 //! run is stopped. A file without `summary` is of a run that did not end.
 
+use super::answer::Answer;
 use super::model::{Evidence, Invocation, PartitionReport, Redaction, Report, SCHEMA_VERSION, Tool};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -104,6 +109,45 @@ pub fn rest(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         "eventsOmitted": report.events_omitted,
     });
     line("summary", &summary, out)
+}
+
+/// Writes the answer of a command beside `scan`.
+pub fn answer<T: Serialize>(answer: &Answer<T>, out: &mut dyn Write) -> io::Result<()> {
+    let Answer { schema_version, tool, invocation, redaction, .. } = answer;
+    header(&Header { schema_version, tool, invocation, evidence: &[], redaction: redaction.as_ref() }, out)?;
+    let mut summary = serde_json::to_value(answer)?;
+    for told in ["schemaVersion", "tool", "invocation", "redaction"] {
+        remove(&mut summary, told);
+    }
+    let fields = summary.as_object_mut().into_iter().flat_map(|fields| fields.iter_mut());
+    for (name, entries) in fields.filter(|(_, value)| value.is_array()) {
+        let Value::Array(entries) = entries.take() else { continue };
+        for entry in &entries {
+            match entry {
+                Value::Object(_) => line(singular(name), entry, out)?,
+                other => line(singular(name), &json!({ "value": other }), out)?,
+            }
+        }
+    }
+    for damage in &answer.coverage.damage {
+        line("damage", damage, out)?;
+    }
+    if let Some(fields) = summary.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    if let Some(coverage) = summary.get_mut("coverage") {
+        remove(coverage, "damage");
+    }
+    line("summary", &summary, out)
+}
+
+/// The name of one entry of a list.
+fn singular(list: &str) -> &str {
+    match list {
+        "copies" => "copy",
+        "identities" => "identity",
+        other => other.strip_suffix('s').unwrap_or(other),
+    }
 }
 
 fn line<T: Serialize>(kind: &str, content: &T, out: &mut dyn Write) -> io::Result<()> {
