@@ -31,6 +31,9 @@ pub struct Label {
     pub damage: Vec<LabelledDamage>,
     pub rewinds: Option<Vec<LabelledRewind>>,
     pub positions: Vec<LabelledPosition>,
+    pub compared: Vec<LabelledReplicas>,
+    pub mirrored: Vec<LabelledMirror>,
+    pub reconciled: Vec<LabelledLedger>,
     pub must_report: Vec<String>,
     pub may_report: Vec<String>,
     pub must_not_report: Vec<String>,
@@ -185,6 +188,37 @@ pub struct LabelledPosition {
     pub topic: String,
     pub partition: i32,
     pub highest: i64,
+}
+
+/// Where two replicas of a partition do not hold the same records.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LabelledReplicas {
+    pub topic: String,
+    pub partition: i32,
+    /// Their directories below the scenario.
+    pub a: String,
+    pub b: String,
+    pub offsets: Vec<i64>,
+}
+
+/// What a mirror holds of its source: different records of both, of the source alone, and copies beyond the first.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LabelledMirror {
+    pub source: String,
+    pub mirror: String,
+    pub matched: u64,
+    pub missing: u64,
+    pub repeated: u64,
+}
+
+/// How many of the keys that were sent to a topic are stored how often.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LabelledLedger {
+    pub topic: String,
+    pub stored_once: u64,
+    pub stored_more: u64,
+    pub missing: u64,
 }
 
 impl Label {

@@ -7,6 +7,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 
+mod beside;
 mod consumers;
 mod contract;
 mod copies;
@@ -174,7 +175,10 @@ fn score(scenario: &Path) -> Vec<String> {
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     support::assert_follows_the_schema(&value);
     match serde_json::from_slice(&output.stdout) {
-        Ok(report) => differences(&label, &report, status),
+        Ok(report) => {
+            let beside = [beside::compared(&label, scenario), beside::reconciled(&label, scenario)].concat();
+            [differences(&label, &report, status), beside].concat()
+        }
         Err(error) => vec![format!("the report does not follow the contract: {error}")],
     }
 }

@@ -178,13 +178,14 @@ class Laboratory:
         folder = self.out / self.name
         shutil.rmtree(folder, ignore_errors=True)
         sources = [(node, directory) for node, broker in self.brokers.items() for directory in broker.directories]
-        read = []
+        read, copied = [], []
         for n, (node, directory) in enumerate(sources, 1):
             target = folder / ("data" if len(sources) == 1 else f"data-{n}")
             self._copy(directory, target, keep)
+            copied.append(target)
             if labelled in (None, node):
                 read.append(target)
-        label = truth.label(self, read)
+        label = truth.label(self, read, copied)
         if len(sources) > 1:
             label["scan"] = [f"data-{n}" for n in range(1, len(sources) + 1)]
         (folder / "truth.json").write_text(json.dumps(label, indent=1) + "\n")

@@ -1,6 +1,7 @@
 """The label: every stored record is matched with the send that made it, and the cause of a copy
 follows from what the scenario did. Nothing here is typed by hand and nothing looks at our own reader.
 """
+import collections
 import json
 
 from . import stored
@@ -162,6 +163,48 @@ def positions(commits):
     return {"positions": [dict(zip(("group", "topic", "partition", "highest"), (*at, offset))) for at, offset in highest.items()], "rewinds": rewinds}
 
 
+def compared(lab, folders):
+    """Where two replicas of one partition do not hold the same records, offset by offset."""
+    replicas = {}
+    for folder in folders:
+        for b in stored.read(lab.release, stored.logs([folder], lab.topics)):
+            log = replicas.setdefault((b.topic, b.partition), {}).setdefault(folder.name, {})
+            if b.control:
+                log[b.base_offset] = (b.marker, b.producer_id, b.producer_epoch)
+            for r in b.records:
+                log[r.offset] = (r.key, r.value, b.producer_id, b.producer_epoch, r.sequence)
+    out = []
+    for (topic, partition), logs in sorted(replicas.items()):
+        first, *others = sorted(logs)
+        for other in others:
+            differing = sorted(o for o in logs[first].keys() | logs[other].keys() if logs[first].get(o) != logs[other].get(o))
+            out.append({"topic": topic, "partition": partition, "a": first, "b": other, "offsets": differing})
+    return out
+
+
+def mirrored(lab, records):
+    """How often each topic that was mirrored is stored in its mirror beyond once a record."""
+    out = []
+    for mirror in sorted(lab.mirrored):
+        source = mirror.removeprefix("east.")
+        count = {name: [(r.key, r.value) for r in records if r.batch.topic == name] for name in (source, mirror)}
+        out.append({"source": source, "mirror": mirror, "matched": len(set(count[source]) & set(count[mirror])),
+                    "missing": len(set(count[source]) - set(count[mirror])), "repeated": len(count[mirror]) - len(set(count[mirror]))})
+    return out
+
+
+def reconciled(lab, records):
+    """How many of the keys that were sent are stored once, more than once, and not at all; the ledger names them by record key."""
+    if lab.business_key != "record-key" or any(s.key is None for s in lab.sends):
+        return []
+    stored_keys = collections.Counter((r.batch.topic, r.key) for r in records)
+    out = []
+    for topic in sorted({s.topic for s in lab.sends} & {r.batch.topic for r in records}):
+        counts = [stored_keys[topic, key] for key in sorted({s.key for s in lab.sends if s.topic == topic})]
+        out.append({"topic": topic, "storedOnce": counts.count(1), "storedMore": sum(c > 1 for c in counts), "missing": counts.count(0)})
+    return out
+
+
 def check_protection(lab, records, made):
     """Producer ids are where the settings of the producers ask for them, and nowhere else."""
     for r in records:
@@ -187,7 +230,8 @@ def check_against_consumer(lab, records):
         raise RuntimeError(f"a consumer read {told} records, the dump tool finds {len(records)}")
 
 
-def label(lab, folders):
+def label(lab, folders, replicas):
+    """`folders` are those that consumers read, `replicas` all of them."""
     batches = stored.read(lab.release, stored.logs(folders, lab.topics))
     transactions = stored.outcomes(batches)
     starts = log_starts(folders)
@@ -202,8 +246,11 @@ def label(lab, folders):
         "groups": list(groups(lab, records, made)), "producers": producers(batches),
         "unprotected": {"records": sum(len(b.records) for b in unprotected), "batches": len(unprotected)},
         "gaps": gaps(lab, batches), "transactions": transactions, "mustReport": [],
+        "mirrored": mirrored(lab, records), "reconciled": reconciled(lab, records),
     }
     if lab.consumed:
         truth["consumed"] = lab.consumed
         truth["consumedTopics"] = sorted({b.topic for b in batches})
+    if len(lab.brokers) > 1:
+        truth["compared"] = compared(lab, replicas)
     return truth | positions(lab.commits) | lab.truth
