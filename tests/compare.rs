@@ -301,7 +301,7 @@ fn a_mirror_beside_its_source_needs_one_path() {
     tree.log("data/orders-0", orders(&values));
     tree.log("data/copy.orders-0", orders(&values[..4]));
     let data = tree.0.path().join("data");
-    let answer = told(&[data.clone()], &["--mirror", "orders=copy.orders"], 1);
+    let answer = told(std::slice::from_ref(&data), &["--mirror", "orders=copy.orders"], 1);
     assert_eq!(answer["pairs"].as_array().unwrap().len(), 1);
     assert_eq!(
         (&answer["pairs"][0]["mirror"]["matched"], &answer["pairs"][0]["mirror"]["missing"]),

@@ -4,7 +4,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 
-use dedup_audit::audit::{self, AuditOptions};
+use dedup_audit::audit::{self, AuditOptions, Stage};
 use dedup_audit::finding::Severity;
 use dedup_audit::testkit::{SegmentBuilder, batch};
 use serde_json::Value;
@@ -205,6 +205,12 @@ fn files_that_change_while_they_are_read_lead_to_no_accusation() {
     }
 }
 
+/// The codes of an audit's findings that are worse than info.
+fn codes(audit: &audit::Audit) -> BTreeSet<String> {
+    let loud = audit.report.findings.iter().filter(|finding| finding.severity > Severity::Info);
+    loud.map(|finding| finding.code.to_string()).collect()
+}
+
 #[test]
 fn an_interrupted_audit_accuses_nobody_whom_the_whole_one_does_not() {
     for scenario in
@@ -215,10 +221,6 @@ fn an_interrupted_audit_accuses_nobody_whom_the_whole_one_does_not() {
             _ => data(scenario),
         };
         let options = || AuditOptions { threads: 1, ..AuditOptions::over(vec![path.clone()]) };
-        let codes = |audit: &audit::Audit| -> BTreeSet<String> {
-            let loud = audit.report.findings.iter().filter(|finding| finding.severity > Severity::Info);
-            loud.map(|finding| finding.code.to_string()).collect()
-        };
         let whole = audit::run(&options()).unwrap();
         assert!(!whole.report.verdict.interrupted);
         let bytes = whole.report.coverage.bytes;
@@ -232,6 +234,23 @@ fn an_interrupted_audit_accuses_nobody_whom_the_whole_one_does_not() {
             assert!(some.report.coverage.bytes_read <= bytes * part / 8 + (1 << 20));
             let more: Vec<_> = codes(&some).difference(&codes(&whole)).cloned().collect();
             assert_eq!(more, Vec::<String>::new(), "{scenario} after {part}/8");
+        }
+    }
+}
+
+#[test]
+fn an_audit_that_is_interrupted_while_it_compares_says_so_and_accuses_nobody_else() {
+    for scenario in ["mixed-incident", "retention-head", "txn-hanging", "silent-disable-acks1"] {
+        let options = || AuditOptions { threads: 1, ..AuditOptions::over(vec![data(scenario)]) };
+        let whole = audit::run(&options()).unwrap();
+        for stage in [Stage::Comparing, Stage::Judging] {
+            let options = options();
+            options.watch.stop_in(stage);
+            let some = audit::run(&options).unwrap();
+            assert!(some.report.verdict.interrupted && !some.report.verdict.complete, "{scenario}");
+            assert_eq!(some.report.coverage.bytes_read, whole.report.coverage.bytes_read);
+            let more: Vec<_> = codes(&some).difference(&codes(&whole)).cloned().collect();
+            assert_eq!(more, Vec::<String>::new(), "{scenario}, {stage:?}");
         }
     }
 }
@@ -467,8 +486,11 @@ fn what_may_not_be_read_is_named_and_the_rest_is_audited() {
 
 #[test]
 fn no_system_call_writes_to_what_is_audited() {
+    // Where the checks of this repository run, strace is installed for this.
+    let required = std::env::var("DEDUP_AUDIT_STRACE").is_ok_and(|value| value == "required");
     let available = Command::new("strace").arg("-V").output();
     if available.is_err() {
+        assert!(!required, "strace is not installed");
         writeln!(std::io::stderr(), "skipped: strace is not installed").unwrap();
         return;
     }
@@ -485,6 +507,7 @@ fn no_system_call_writes_to_what_is_audited() {
         .unwrap();
     let calls = fs::read_to_string(trace.path()).unwrap();
     if calls.is_empty() {
+        assert!(!required, "strace may not trace: {}", String::from_utf8_lossy(&output.stderr));
         writeln!(
             std::io::stderr(),
             "skipped: strace may not trace: {}",

@@ -52,6 +52,8 @@ pub(super) struct Parts<'a> {
     /// Surplus copies that are there and were not chosen.
     pub(super) untold: u64,
     pub(super) as_of: Option<i64>,
+    /// Whether somebody ended the run when everything was read.
+    pub(super) stopped_late: bool,
 }
 
 impl Parts<'_> {
@@ -216,10 +218,12 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: Vec<Even
         *sum = both(*sum, topic.visibility.provisional_records);
     }
     (report.producers, report.producers_omitted) = producers(parts);
-    report.verdict.interrupted = parts.outcomes.iter().any(|outcome| outcome.interrupted);
+    report.verdict.interrupted =
+        parts.stopped_late || parts.outcomes.iter().any(|outcome| outcome.interrupted);
     report.verdict.complete = coverage_is_complete(parts)
         && !nothing_keyed(&report.coverage)
         && report.coverage.records_undecoded == 0
+        && !parts.stopped_late
         && parts.notes.is_empty();
     report.findings = findings;
     let most = match parts.options.examples {

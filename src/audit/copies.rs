@@ -3,6 +3,7 @@
 use super::batches::{BatchReader, LargeBatches};
 use super::groups::Wanted;
 use super::pass::{ChunkStart, PartitionOutcome, Subject};
+use super::watch::LateStop;
 use crate::candidates::spill::Sorted;
 use crate::candidates::{DigestKey, Fingerprint, RECORD_SET};
 use crate::error::AuditError;
@@ -25,6 +26,7 @@ pub(super) struct SecondLook<'a> {
     pub(super) mode: ReadMode,
     pub(super) large: &'a LargeBatches,
     pub(super) digest_key: DigestKey,
+    pub(super) late_stop: &'a LateStop,
     pub(super) sessions: &'a Sessions,
 }
 
@@ -44,7 +46,8 @@ const STRETCH: usize = 256 << 10;
 const REGIONS: usize = 4;
 
 /// Reads the wanted records, and hands what is found to `each` in the same order. What is not found
-/// was counted before and is gone now, or could not be read.
+/// was counted before and is gone now, or could not be read. Where somebody wants the run to end, only
+/// the first places are read: as if the logs ended there.
 ///
 /// # Errors
 /// That of `each`; [`AuditError`] when a temporary file cannot be read.
@@ -77,6 +80,9 @@ pub(super) fn fetch(
                 )
                 .collect();
             found.into_iter().flatten().try_for_each(&mut each)?;
+            if look.late_stop.is_wanted() {
+                return Ok(());
+            }
         }
         if next.is_none() {
             return Ok(());

@@ -143,11 +143,12 @@ pub(super) enum Wants {
 }
 
 /// Counts keys by topic, and finds the records whose identity and content may be there twice: into
-/// `wanted`, some more than once. Each row is handed to `each` in its order, those of a list of keys
+/// `wanted`, some more than once; only some of them where `stop` says so. Each row is handed to `each` in its order, those of a list of keys
 /// among them.
 ///
 /// # Errors
 /// [`AuditError`] when what does not fit into memory cannot be written or read.
+#[expect(clippy::too_many_arguments, reason = "each is a different thing, and there is one caller")]
 pub(super) fn group(
     rows: RowStore,
     partitions: &[PartitionView<'_>],
@@ -155,6 +156,7 @@ pub(super) fn group(
     reach: Reach,
     wants: Wants,
     wanted: &mut Sorter<Wanted>,
+    stop: &dyn Fn() -> bool,
     mut each: impl FnMut(&Row) -> Result<(), AuditError>,
 ) -> Result<Vec<KeyCounts>, AuditError> {
     let mut grouping = Grouping {
@@ -170,7 +172,7 @@ pub(super) fn group(
         content: Vec::new(),
         elsewhere: Vec::new(),
     };
-    rows.for_each(|row| {
+    rows.for_each(stop, |row| {
         if !is_deleted(partitions, row) {
             each(row)?;
         }

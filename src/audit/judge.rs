@@ -53,8 +53,9 @@ pub(super) fn judge(
     let duplicates = findings.len();
     let places = copied_batches(relations, &judgement::collisions::stepping_back(&logs.judged));
     let copies = match options.records {
-        Records::Read => Copies::Are(&places),
-        Records::HeadersOnly => Copies::Unknown,
+        Records::Read if !logs.late_stop.is_wanted() => Copies::Are(&places),
+        // Not all of them were looked for.
+        Records::Read | Records::HeadersOnly => Copies::Unknown,
     };
     let as_of = logs.as_of();
     findings.extend(judgement::single_facts(&logs.judged, &logs.sessions, copies, as_of, options.examples));

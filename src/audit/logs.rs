@@ -6,6 +6,7 @@ use super::memory::Shares;
 use super::options::AuditOptions;
 use super::pass::{PartitionOutcome, Subject};
 use super::prepare::Prepared;
+use super::watch::LateStop;
 use crate::candidates::DigestKey;
 use crate::candidates::spill::{Sorter, TempSpace};
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};
@@ -45,6 +46,8 @@ pub(super) struct Logs<'a> {
     pub(super) sessions: Sessions,
     pub(super) digest_key: DigestKey,
     pub(super) room: &'a Room,
+    /// Ends the comparing early.
+    pub(super) late_stop: LateStop,
 }
 
 impl<'a> Logs<'a> {
@@ -56,6 +59,7 @@ impl<'a> Logs<'a> {
         outcomes: &'a [PartitionOutcome],
         digest_key: DigestKey,
         room: &'a Room,
+        late_stop: LateStop,
     ) -> Self {
         let contexts: Vec<_> = subjects.iter().map(|subject| &subject.context).collect();
         let leads = |&at: &usize| prepared.leaders.get(at) == Some(&at);
@@ -63,7 +67,19 @@ impl<'a> Logs<'a> {
         let facts = |&at: &usize| Some((*contexts.get(at)?, &outcomes.get(at)?.facts));
         let judged: Vec<_> = led.iter().filter_map(facts).collect();
         let sessions = Sessions::build(&judged);
-        Self { options, prepared, subjects, outcomes, contexts, led, judged, sessions, digest_key, room }
+        Self {
+            options,
+            prepared,
+            subjects,
+            outcomes,
+            contexts,
+            led,
+            judged,
+            sessions,
+            digest_key,
+            room,
+            late_stop,
+        }
     }
 
     /// What identifies the events of a directory's topic.
@@ -101,6 +117,7 @@ impl<'a> Logs<'a> {
             large: &self.prepared.large,
             digest_key: self.digest_key,
             sessions: &self.sessions,
+            late_stop: &self.late_stop,
         }
     }
 

@@ -76,6 +76,7 @@ pub use side_by_side::{PairNames, SideBySide, TopicPair, side_by_side};
 pub use sought::Sought;
 use std::collections::BTreeMap;
 pub use trace::Values;
+use watch::LateStop;
 pub use watch::{Stage, Watch};
 
 /// The result of an audit.
@@ -222,7 +223,12 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     let reading = pass::Pass { mode: options.mode, threads, digest_key, large, watch: &options.watch };
     let mut outcomes = pass::read_all(&subjects, &reading, &mut rows, &mut tell)?;
     followed::follow(&subjects, topics, samples, options, large, &mut outcomes);
-    let logs = Logs::new(options, &prepared, &subjects, &outcomes, digest_key, &room);
+    // What is said of one key, or of a list of them, is said of all that was read.
+    let late_stop = match (&request, &reconciler) {
+        (None, None) => options.watch.after_reading(),
+        _ => LateStop::default(),
+    };
+    let logs = Logs::new(options, &prepared, &subjects, &outcomes, digest_key, &room, late_stop);
 
     options.watch.enter(Stage::Comparing);
     let wants = if request.is_some() { Wants::All } else { Wants::Repeats };
@@ -267,6 +273,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         accused,
         untold,
         as_of: logs.as_of(),
+        stopped_late: logs.late_stop.is_wanted(),
     };
     let report = assemble::report(&parts, findings, events);
     let topic_ids = topics.ids();

@@ -38,7 +38,9 @@ pub(super) fn relate(
     let views = logs.views();
     let mut wanted = room.wanted();
     let topics = prepared.topics.all.len();
-    let key_counts = groups::group(rows, &views, topics, options.rules.reach, wants, &mut wanted, |row| {
+    let stop = || logs.late_stop.is_wanted();
+    let reach = options.rules.reach;
+    let key_counts = groups::group(rows, &views, topics, reach, wants, &mut wanted, &stop, |row| {
         reconciler.as_mut().map_or(Ok(()), |reconciler| reconciler.row(row, &views))
     })?;
 

@@ -21,6 +21,9 @@ struct State {
     /// One more than the bytes after which the audit stops by itself; 0 for never.
     #[cfg(any(test, feature = "testkit"))]
     limit: AtomicU64,
+    /// One more than the stage in which it does; 0 for none.
+    #[cfg(any(test, feature = "testkit"))]
+    last_stage: AtomicU8,
 }
 
 /// What an audit is at.
@@ -52,6 +55,29 @@ impl Stage {
     }
 }
 
+impl Stage {
+    const fn number(self) -> u8 {
+        match self {
+            Self::Preparing => 0,
+            Self::Listing => 1,
+            Self::Reading => 2,
+            Self::Comparing => 3,
+            Self::Judging => 4,
+        }
+    }
+}
+
+/// The wish that an audit end early which came when everything was read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LateStop(Option<Watch>);
+
+impl LateStop {
+    /// Whether the comparing is to end.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.0.as_ref().is_some_and(Watch::is_stopped)
+    }
+}
+
 impl Watch {
     /// What ends the reading when it is set, from a signal handler too: what was read until then is
     /// judged and marked as interrupted.
@@ -68,6 +94,12 @@ impl Watch {
         {
             return true;
         }
+        #[cfg(any(test, feature = "testkit"))]
+        if let Some(last) = self.state.last_stage.load(Ordering::Relaxed).checked_sub(1)
+            && self.state.stage.load(Ordering::Relaxed) >= last
+        {
+            return true;
+        }
         self.stop.load(Ordering::Relaxed)
     }
 
@@ -75,6 +107,17 @@ impl Watch {
     #[cfg(any(test, feature = "testkit"))]
     pub fn stop_after(&self, bytes: u64) {
         self.state.limit.store(bytes.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Stops the audit as soon as it comes to a stage.
+    #[cfg(any(test, feature = "testkit"))]
+    pub fn stop_in(&self, stage: Stage) {
+        self.state.last_stage.store(stage.number().saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Behind the reading: a wish that came before has ended that, and what was read is still compared.
+    pub(super) fn after_reading(&self) -> LateStop {
+        LateStop(Some(self.clone()).filter(|watch| !watch.is_stopped()))
     }
 
     /// What the audit is at.
@@ -96,14 +139,7 @@ impl Watch {
     }
 
     pub(super) fn enter(&self, stage: Stage) {
-        let stage = match stage {
-            Stage::Preparing => 0,
-            Stage::Listing => 1,
-            Stage::Reading => 2,
-            Stage::Comparing => 3,
-            Stage::Judging => 4,
-        };
-        self.state.stage.store(stage, Ordering::Relaxed);
+        self.state.stage.store(stage.number(), Ordering::Relaxed);
     }
 
     pub(super) fn expect(&self, bytes: u64) {

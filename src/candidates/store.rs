@@ -57,6 +57,9 @@ const BLOCK: usize = 1024;
 /// has it back as soon as it is dropped.
 const SLAB: usize = (33 << 20) / size_of::<Row>() / BLOCK * BLOCK;
 
+/// Rows after which somebody may wish to stop.
+const LOOK: u64 = 1 << 16;
+
 /// How much memory rows may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowLimits {
@@ -151,12 +154,14 @@ impl RowStore {
         Ok(())
     }
 
-    /// Hands the rows to `each`, ordered by identity, selector and place.
+    /// Hands the rows to `each`, ordered by identity, selector and place; only the first of them where
+    /// `stop` says that it is enough.
     ///
     /// # Errors
     /// That of `each`; [`AuditError`] when a temporary file cannot be written or read.
     pub fn for_each(
         mut self,
+        stop: &dyn Fn() -> bool,
         mut each: impl FnMut(&Row) -> Result<(), AuditError>,
     ) -> Result<(), AuditError> {
         if self.has_spilled {
@@ -175,9 +180,12 @@ impl RowStore {
                 in_order.iter().flatten().try_for_each(&mut each)
             })?;
             in_order = sorted?;
+            if stop() {
+                return Ok(());
+            }
             if in_order.is_empty() {
                 match shards.next() {
-                    Some(shard) => self.sort_in_runs(shard, &mut each)?,
+                    Some(shard) => self.sort_in_runs(shard, stop, &mut each)?,
                     None => return Ok(()),
                 }
             }
@@ -221,6 +229,7 @@ impl RowStore {
     fn sort_in_runs(
         &self,
         mut shard: Shard,
+        stop: &dyn Fn() -> bool,
         mut each: impl FnMut(&Row) -> Result<(), AuditError>,
     ) -> Result<(), AuditError> {
         let mut spilled = self.spilled(&mut shard)?;
@@ -230,8 +239,13 @@ impl RowStore {
         }
         drop(spilled);
         let mut in_order = sorter.finish()?;
+        let mut rows = 0u64;
         while let Some(row) = in_order.take_next()? {
             each(&row)?;
+            rows += 1;
+            if rows.is_multiple_of(LOOK) && stop() {
+                break;
+            }
         }
         Ok(())
     }
@@ -335,7 +349,7 @@ mod tests {
         }
         let mut found = Vec::new();
         store
-            .for_each(|row| {
+            .for_each(&|| false, |row| {
                 found.push(*row);
                 Ok(())
             })

@@ -93,7 +93,7 @@ pub(super) fn matched(
     let mut fates = sorter();
     let mut current: Option<Fingerprint> = None;
     let mut held: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
-    rows.for_each(|row: &Row| {
+    rows.for_each(&|| false, |row: &Row| {
         if current != Some(row.identity) {
             settle(&held, pairs, &mut fates)?;
             held.clear();

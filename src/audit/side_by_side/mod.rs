@@ -23,6 +23,7 @@ use super::logs::newest_time;
 use super::pass::{self, Pass, Subject};
 use super::prepare::{Chosen, subject};
 use super::topics::Topics;
+use super::watch::LateStop;
 use super::{AuditOptions, Stage, compared, in_pool};
 use crate::candidates::spill::TempSpace;
 use crate::candidates::{DigestKey, RowStore};
@@ -141,6 +142,7 @@ fn compare_all(
         large: &large,
         digest_key,
         sessions: &sessions,
+        late_stop: &LateStop::default(),
     };
     let teller = tell::Teller { inventory: &inventory, subjects: &subjects, outcomes: &outcomes, listed };
     let mut answer = Compared { unpaired, ..Compared::default() };
@@ -197,6 +199,7 @@ fn compare_all(
         accused: std::collections::BTreeMap::new(),
         untold: 0,
         as_of,
+        stopped_late: false,
     };
     let (coverage, complete) = super::assemble::coverage_alone(&parts);
     let reading = if interrupted { Reading::Interrupted } else { Reading::of_complete(complete) };
