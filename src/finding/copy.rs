@@ -30,7 +30,7 @@ impl Level {
         match self {
             Self::E1 => "same batch",
             Self::E2 => "same records, other writer",
-            Self::E3 => "same time and content, other batch",
+            Self::E3 => "same content and client time",
             Self::E4 => "same content, other time",
             Self::E5 => "same key, content differs",
             Self::Other(word) => word.as_str(),

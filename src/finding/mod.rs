@@ -215,6 +215,17 @@ impl Window {
     }
 }
 
+impl Finding {
+    /// Whether the copies have the times of what they repeat, by the clocks of the clients: then no time of
+    /// the finding says when the copies were written.
+    #[must_use]
+    pub fn keeps_times(&self) -> bool {
+        let kept = matches!(self.level, Some(Level::E1 | Level::E2 | Level::E3));
+        let mut copies = self.groups.iter().flat_map(|group| &group.copies);
+        kept && copies.all(|copy| copy.timestamp_type == "CreateTime")
+    }
+}
+
 /// What probably led to the mechanism, with a confidence of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -1,4 +1,6 @@
-//! Ranges and lengths of time as every sentence says them.
+//! Ranges, moments and lengths of time as every sentence says them.
+
+use super::rfc3339;
 
 /// `6`, `6–9`.
 #[must_use]
@@ -13,11 +15,29 @@ pub fn offsets(first: i64, last: i64) -> String {
     format!("offset{plural} {}", range(first, last))
 }
 
+/// `2023-11-14 22:13:20.005 UTC`; `None` where the number is no plausible time.
+#[must_use]
+pub fn moment(millis: i64) -> Option<String> {
+    Some(format!("{} UTC", rfc3339(millis)?.trim_end_matches('Z').replace('T', " ")))
+}
+
+/// `2023-11-14 22:13:20.005 – 22:13:21.000 UTC`; `None` where one is no plausible time.
+#[must_use]
+pub fn moments(first: i64, last: i64) -> Option<String> {
+    let (first, last) = (moment(first)?, moment(last)?);
+    let day = first.get(..11)?;
+    Some(if first == last {
+        first
+    } else {
+        format!("{} – {}", first.trim_end_matches(" UTC"), last.strip_prefix(day).unwrap_or(&last))
+    })
+}
+
 /// `850 ms`, `8.5 s`, `3 min`, `2.5 h`.
 #[must_use]
 pub fn duration(millis: i64) -> String {
     let tenths = |unit: i64, name: &str| {
-        let tenths = millis.saturating_mul(10) / unit;
+        let tenths = millis.saturating_mul(10).saturating_add(unit / 2) / unit;
         if tenths % 10 == 0 {
             format!("{} {name}", tenths / 10)
         } else {
@@ -46,5 +66,16 @@ mod tests {
     fn durations_are_said_in_the_unit_that_fits() {
         let said = [850, 8_500, 180_000, 9_000_000, 259_200_000].map(duration);
         assert_eq!(said, ["850 ms", "8.5 s", "3 min", "2.5 h", "3 days"]);
+        assert_eq!([duration(3_364), duration(7_651)], ["3.4 s", "7.7 s"]);
+    }
+
+    #[test]
+    fn a_day_is_said_once() {
+        let (first, later) = (1_700_000_000_005, 1_700_000_001_000);
+        assert_eq!(moments(first, first).as_deref(), Some("2023-11-14 22:13:20.005 UTC"));
+        assert_eq!(moments(first, later).as_deref(), Some("2023-11-14 22:13:20.005 – 22:13:21.000 UTC"));
+        let next_day = moments(first, first + 86_400_000);
+        assert_eq!(next_day.as_deref(), Some("2023-11-14 22:13:20.005 – 2023-11-15 22:13:20.005 UTC"));
+        assert_eq!(moments(-1, first), None);
     }
 }

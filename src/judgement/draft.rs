@@ -1,7 +1,8 @@
 //! How a finding is put together, and the words that several findings share.
 
 use super::Partition;
-use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding, TopicPartition, rfc3339};
+use crate::finding::phrase::moment;
+use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding, TopicPartition};
 use std::collections::BTreeMap;
 
 /// A finding with nothing but its code, confidence and title.
@@ -55,7 +56,7 @@ pub(super) fn count(number: u64, one: &str, many: &str) -> String {
 
 /// A time as people read it.
 pub(super) fn at(time: Option<i64>) -> String {
-    time.and_then(rfc3339).unwrap_or_else(|| "an unknown time".to_owned())
+    time.and_then(moment).unwrap_or_else(|| "an unknown time".to_owned())
 }
 
 /// A place that a finding is about, where no other list names it.

@@ -209,7 +209,7 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
     }
     let all: u64 = partitions.iter().map(|(_, facts)| carrying(facts)).fold(0, u64::saturating_add);
     let records_lack = if records == all {
-        format!("{} {}", count(all, "record", "records"), if all == 1 { "lacks" } else { "lack" })
+        if all == 1 { "the only record lacks".to_owned() } else { format!("all {all} records lack") }
     } else {
         format!("{records} of {} lack", count(all, "record", "records"))
     };
@@ -224,22 +224,29 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
         });
         let title = if is_back {
             let to = at(times().map(|(_, last)| last).max());
-            format!("{topic}: idempotence was off from {from} to {to}: {records_lack} a producer id")
+            format!("idempotence was off in {topic} from {from} to {to}: {records_lack} a producer id")
         } else {
-            format!("{topic}: idempotence was on and is off from {from}: {records_lack} a producer id")
+            format!("idempotence was on in {topic} and is off from {from} on: {records_lack} a producer id")
         };
         (title, Confidence::Likely)
     } else {
-        (format!("{topic}: idempotence is off: {records_lack} a producer id"), Confidence::Certain)
+        (format!("idempotence is off in {topic}: {records_lack} a producer id"), Confidence::Certain)
     };
     let mut finding = finding(code, confidence, title);
     about(&mut finding, stretches.iter().map(|&(partition, _)| (topic, partition)));
     finding.window = Some(Window::new(from, times().map(|(_, last)| last).max()));
-    finding.facts = vec![format!(
-        "{records_lack} a producer id; formats 0 and 1, which cannot carry one, are not counted"
-    )];
+    // Forms for people leave out a fact that is the title.
+    finding.facts = vec![finding.title.clone()];
+    let legacy = partitions.iter().map(|(_, facts)| facts.protection.legacy_records);
+    let legacy = legacy.fold(0, u64::saturating_add);
+    if legacy > 0 {
+        let records = count(legacy, "record", "records");
+        finding.facts.push(format!("{records} of formats 0 and 1, which cannot carry one, are not counted"));
+    }
+    // A partition with one stretch is told by the stretch itself.
+    let in_parts = by_partition(stretches).into_iter().filter(|(_, stretches)| stretches.0 > 1);
     finding.facts.extend(capped(
-        by_partition(stretches).into_iter().map(|(partition, (number, records, first, last))| {
+        in_parts.map(|(partition, (number, records, first, last))| {
             format!(
                 "{topic}-{partition}: {} in {}, {}",
                 count(records, "record", "records"),

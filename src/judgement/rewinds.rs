@@ -10,8 +10,8 @@
 use super::draft::{about, capped, dropped, finding, kept, lines};
 use super::duplicates::Examples;
 use crate::facts::{Rewind, RewindKind, Then};
-use crate::finding::phrase::offsets;
-use crate::finding::{Code, Confidence, Finding, RewindReport, StepKind, Window, rfc3339};
+use crate::finding::phrase::{moment, offsets};
+use crate::finding::{Code, Confidence, Finding, RewindReport, StepKind, Window};
 use crate::relations::Relations;
 use std::collections::BTreeMap;
 
@@ -154,7 +154,7 @@ fn stretch(step: &Rewind) -> String {
 }
 
 fn words(step: &Rewind) -> String {
-    let when = step.timestamp.and_then(rfc3339).map_or_else(String::new, |time| format!(" at {time}"));
+    let when = step.timestamp.and_then(moment).map_or_else(String::new, |time| format!(" at {time}"));
     let how = match step.kind {
         RewindKind::SteppedBack => "went back",
         RewindKind::AfterDeletion => "was deleted and began again",

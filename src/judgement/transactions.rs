@@ -451,7 +451,7 @@ mod tests {
         assert_eq!(findings.len(), 1);
         let finding = &findings[0];
         assert_eq!(finding.code, Code::TransactionOpen);
-        assert!(finding.title.ends_with("59.9 min old by its records"), "{}", finding.title);
+        assert!(finding.title.ends_with("60 min old by its records"), "{}", finding.title);
         assert!(
             finding.facts[0].contains("stop at offset 2, 4 offsets before the end"),
             "{}",

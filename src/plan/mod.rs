@@ -234,10 +234,14 @@ fn identify(
     let entity = all * 3 > records * 2;
     if !entity && (all * 20 <= records || repeats.other_content * 10 <= all) {
         let few = if records < FEW { " (few records)" } else { "" };
-        let why = format!(
-            "of {records} sampled records {all} repeat an earlier record key, {} of them with the same content{few}: the record key names an event",
-            repeats.same_content
-        );
+        let why = if all == 0 {
+            format!("none of {records} sampled records repeats an earlier record key{few}: it names an event")
+        } else {
+            format!(
+                "of {records} sampled records {all} repeat an earlier record key, {} of them with the same content{few}: the record key names an event",
+                repeats.same_content
+            )
+        };
         return plan(by_key, false, why, mask);
     }
     // Where it is the number of repeats that tells, what they hold does not.

@@ -5,7 +5,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::records;
+use super::phrase::{records, were};
 use super::{Words, dropped, lines};
 use crate::finding::{Confidence, Visibility};
 
@@ -14,17 +14,31 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
 }
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
-    let copies = records(episode.surplus());
+    let all = episode.surplus();
+    let valid = episode.count(|pair| pair.later.visibility.counts_when_committed());
+    let later = episode.stretches(|p| p.later);
     Words {
         confidence: Confidence::Certain,
-        title: format!("{copies} of {} repeat records of aborted transactions", episode.topic_name()),
+        title: format!(
+            "{} of aborted transactions in {} {} written again{}",
+            records(all),
+            episode.topic_name(),
+            were(all),
+            if valid == all { " and are valid there" } else { "" }
+        ),
         cause: None,
         facts: vec![
             format!(
-                "the earlier copies ({}) are in transactions with an abort marker",
+                "the earlier copies are aborted, and only read_uncommitted consumers get them: {}",
                 episode.stretches(|p| p.earlier)
             ),
-            format!("the later copies are at {}", episode.stretches(|p| p.later)),
+            if valid == all {
+                format!("the later copies are valid: {later}")
+            } else {
+                format!(
+                    "{valid} of {all} later copies are valid, the others aborted or without an end: {later}"
+                )
+            },
         ],
         alternatives: vec![dropped(
             "duplicate for read_committed consumers",
@@ -32,7 +46,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         )],
         would_settle: Vec::new(),
         advice: lines([
-            "nothing to repair; consumers that must not see aborted records set isolation.level=read_committed",
+            "nothing to repair: transactions did their work; keep the later copies",
+            "consumers that must not see aborted records set isolation.level=read_committed",
         ]),
     }
 }

@@ -69,11 +69,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let name = episode.later_session.map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
     let mut facts = vec![
-        format!(
-            "{name}wrote {} and the same sequences again at {}",
-            episode.stretches(|p| p.earlier),
-            episode.stretches(|p| p.later)
-        ),
+        format!("{name}wrote the same sequences twice: {}", episode.moves()),
         "producer id, epoch, sequences and records are equal".to_owned(),
     ];
     facts.extend(episode.pairs().next().as_ref().and_then(window::of_repeat));

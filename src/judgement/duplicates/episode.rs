@@ -151,6 +151,35 @@ impl<'r> Episode<'r> {
         parts.join(", ")
     }
 
+    /// Which originals came again where, by the partitions of both: `orders-0 offsets 40–59 came again
+    /// at offsets 60–79`.
+    pub(super) fn moves(&self) -> String {
+        let mut places: BTreeMap<(u32, u32), Vec<(i64, i64)>> = BTreeMap::new();
+        for pair in self.pairs() {
+            let (earlier, later) = (pair.earlier, pair.later);
+            let moved = places.entry((earlier.partition, later.partition)).or_default();
+            moved.push((later.offset.0, earlier.offset.0));
+        }
+        let name =
+            |at: u32| pair::partition(self.relations, at).map_or_else(String::new, |n| n.directory.clone());
+        let all = places.len();
+        // One line more would only say that one is left out.
+        let most = if all == PARTITIONS + 1 { all } else { PARTITIONS };
+        let mut parts: Vec<String> = places
+            .into_iter()
+            .take(most)
+            .map(|((from, to), mut moved)| {
+                moved.sort_unstable();
+                let to_name = if from == to { String::new() } else { format!("{} ", name(to)) };
+                moved_in_words(&name(from), &to_name, &moved)
+            })
+            .collect();
+        if all > most {
+            parts.push(format!("{} more pairs of partitions", all - most));
+        }
+        parts.join("; ")
+    }
+
     /// The finding of this episode.
     pub(super) fn finding(&self, mut words: Words, examples: Examples) -> Finding {
         words.facts.extend(self.hidden());
@@ -295,8 +324,8 @@ impl<'r> Episode<'r> {
 /// Runs of offsets that are told one by one.
 const RUNS: usize = 3;
 
-/// `offset 7`, `offsets 7–10`, `offsets 7–8 and 10`, `12 offsets between 7 and 90`.
-fn offsets_in_words(all: &BTreeSet<i64>) -> String {
+/// The first and the last offset of each run without holes.
+fn runs_of(all: &BTreeSet<i64>) -> Vec<(i64, i64)> {
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for &offset in all {
         match runs.last_mut() {
@@ -304,6 +333,12 @@ fn offsets_in_words(all: &BTreeSet<i64>) -> String {
             _ => runs.push((offset, offset)),
         }
     }
+    runs
+}
+
+/// `offset 7`, `offsets 7–10`, `offsets 7–8 and 10`, `12 offsets between 7 and 90`.
+fn offsets_in_words(all: &BTreeSet<i64>) -> String {
+    let runs = runs_of(all);
     match (runs.as_slice(), all.first().zip(all.last())) {
         (&[(first, last)], _) => offsets(first, last),
         (runs, _) if runs.len() <= RUNS => {
@@ -316,6 +351,32 @@ fn offsets_in_words(all: &BTreeSet<i64>) -> String {
         (_, Some((first, last))) => format!("{} offsets between {first} and {last}", all.len()),
         (_, None) => String::new(),
     }
+}
+
+/// Pairs of offsets that are told one by one.
+const PAIRS: usize = 4;
+
+/// Copies of one partition in another or in the same; `moved` has each copy with its original, in order.
+fn moved_in_words(from: &str, to: &str, moved: &[(i64, i64)]) -> String {
+    let originals: BTreeSet<i64> = moved.iter().map(|one| one.1).collect();
+    let copies: BTreeSet<i64> = moved.iter().map(|one| one.0).collect();
+    if moved.len() == 1 || (runs_of(&originals).len() <= RUNS && runs_of(&copies).len() <= RUNS) {
+        return format!(
+            "{from} {} came again at {to}{}",
+            offsets_in_words(&originals),
+            offsets_in_words(&copies)
+        );
+    }
+    let pair = |one: &(i64, i64)| format!("{}/{}", one.1, one.0);
+    let mut told: Vec<String> = moved.iter().take(PAIRS).map(pair).collect();
+    let last = moved.last().map(pair).unwrap_or_default();
+    match moved.len() {
+        few if few <= PAIRS => {}
+        few if few == PAIRS + 1 => told.push(last),
+        _ => told.push(format!("… {last}")),
+    }
+    let to = if to.is_empty() { String::new() } else { format!(" to {}", to.trim_end()) };
+    format!("{} pairs of original and copy from {from}{to}, offsets {}", moved.len(), told.join(", "))
 }
 
 pub(super) fn count(number: usize) -> u64 {
@@ -333,5 +394,17 @@ mod tests {
         assert_eq!(told(&[7, 8, 9]), "offsets 7–9");
         assert_eq!(told(&[7, 8, 10]), "offsets 7–8 and 10");
         assert_eq!(told(&[1, 3, 5, 7, 8]), "5 offsets between 1 and 8");
+    }
+
+    #[test]
+    fn copies_are_told_with_the_originals_that_they_repeat() {
+        let told = |to: &str, moved: &[(i64, i64)]| moved_in_words("a-0", to, moved);
+        assert_eq!(told("", &[(8, 4), (9, 5)]), "a-0 offsets 4–5 came again at offsets 8–9");
+        assert_eq!(told("a-4 ", &[(0, 4)]), "a-0 offset 4 came again at a-4 offset 0");
+        let neighbours: Vec<(i64, i64)> = (0..8).map(|at| (5 + 6 * at, 4 + 6 * at)).collect();
+        assert_eq!(
+            told("", &neighbours),
+            "8 pairs of original and copy from a-0, offsets 4/5, 10/11, 16/17, 22/23, … 46/47"
+        );
     }
 }

@@ -24,11 +24,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let name = episode.later_session.map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
     let regrouped = episode.count(|p| p.level == Level::E3);
     let mut facts = vec![
-        format!(
-            "{name}wrote {} and again, under a newer epoch, {}",
-            episode.stretches(|p| p.earlier),
-            episode.stretches(|p| p.later)
-        ),
+        format!("{name}wrote both, the copies under a newer epoch: {}", episode.moves()),
         "same records with the same client times".to_owned(),
     ];
     let oldest = episode.pairs().min_by_key(|pair| (pair.earlier.partition, pair.earlier.offset));

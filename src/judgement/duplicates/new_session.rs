@@ -9,7 +9,8 @@ use super::pair::{self, Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were};
 use super::publication::{News, Overlap};
 use super::{Words, cause, dropped, kept, lines};
-use crate::finding::{Confidence, Level, Visibility, rfc3339};
+use crate::finding::phrase::moment;
+use crate::finding::{Confidence, Level, Visibility};
 
 /// Events in a row that no coincidence brings.
 const ROW: usize = 3;
@@ -42,11 +43,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         .flatten()
         .map(|session| session_life(episode.relations, episode.topic, session))
         .collect();
-    facts.push(format!(
-        "what stands at {} came again at {}",
-        episode.stretches(|p| p.earlier),
-        episode.stretches(|p| p.later)
-    ));
+    facts.push(episode.moves());
     facts.extend(pairs_of(episode));
     let fenced = same_id && episode.later_session.is_some_and(|session| session.transactional);
     let concurrent = if fenced {
@@ -101,8 +98,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts.push("originals and copies are in committed transactions".to_owned());
     }
     if row >= ROW {
-        let rows = if row < episode.surplus() { "rows of up to " } else { "" };
-        facts.insert(0, format!("{rows}{row} different events came again in their old order"));
+        let events = episode.groups_count();
+        facts.insert(
+            0,
+            if row < events {
+                format!(
+                    "{events} different events came again, up to {row} of them in a row in their old order"
+                )
+            } else {
+                format!("{events} different events came again in their old order")
+            },
+        );
     }
     let bare = episode.count(|p| !p.later.producer_id.is_protected());
     if bare > 0 {
@@ -199,7 +205,7 @@ fn between(episode: &Episode<'_>) -> String {
     };
     let own_times = episode.all(|pair| pair.level >= Level::E4) && episode.sessions().len() == 2;
     let ends = earlier.last_timestamp().zip(later.first_timestamp()).filter(|(end, begin)| end <= begin);
-    let told = ends.and_then(|(end, begin)| Some((rfc3339(end)?, rfc3339(begin)?)));
+    let told = ends.and_then(|(end, begin)| Some((moment(end)?, moment(begin)?)));
     match told.filter(|_| own_times) {
         Some((end, begin)) => {
             format!(

@@ -2,8 +2,7 @@
 
 use super::episode::Episode;
 use super::pair;
-use crate::finding::phrase::{duration, offsets};
-use crate::finding::rfc3339;
+use crate::finding::phrase::{duration, moments, offsets};
 use crate::relations::{PartitionNote, Relations, SessionNote, SessionSpan};
 
 /// `1 record`, `20 records`.
@@ -65,14 +64,13 @@ pub(super) fn session_life(relations: &Relations, topic: u32, session: &SessionN
     };
     let first = here.iter().filter_map(|(span, _)| span.first_timestamp).min();
     let last = here.iter().filter_map(|(span, _)| span.last_timestamp).max();
-    let time = |millis: Option<i64>| millis.and_then(rfc3339).unwrap_or_else(|| "an unknown time".to_owned());
+    let times = first.zip(last).and_then(|(first, last)| moments(first, last));
     format!(
-        "session {} (producer {}{}) wrote {}{more} from {} to {}",
+        "session {} (producer {}{}) wrote {}{more}, with times {}",
         session.name,
         session.producer_id,
         if session.transactional { ", transactional" } else { "" },
         places.join(", "),
-        time(first),
-        time(last),
+        times.as_deref().unwrap_or("that nothing tells"),
     )
 }

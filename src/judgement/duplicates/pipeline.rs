@@ -97,12 +97,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         let note = pair.partition(place)?;
         Some(format!("{} offset {}", note.directory, place.offset))
     });
-    let mut facts = vec![format!(
-        "what stands at {} came again at {}{}",
-        episode.stretches(|p| p.earlier),
-        episode.stretches(|p| p.later),
-        delay(episode)
-    )];
+    let mut facts = vec![format!("{}{}", episode.moves(), delay(episode))];
     if let Some(source) = source.filter(|_| with_source > 0) {
         facts.push(format!(
             "{with_source} of {} have a record with equal key, value and client time in another topic, which holds it fewer times (such as {source})",

@@ -69,7 +69,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
     let batches = Batches::of(episode);
     let mut facts = vec![
-        format!("the batches of {} came again at {}", episode.stretches(|p| p.earlier), episode.stretches(|p| p.later)),
+        episode.moves(),
         batches.words(),
         "no producer id on either copy, so the broker could not recognise the retry; which client it was cannot be told from the files".to_owned(),
     ];

@@ -44,11 +44,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let in_one_go = one_batch == episode.surplus();
     let across = episode.count(|p| p.earlier.producer_epoch != p.later.producer_epoch);
     let mut facts = vec![
-        format!(
-            "{writer} wrote {} and again {}",
-            episode.stretches(|p| p.earlier),
-            episode.stretches(|p| p.later)
-        ),
+        format!("{writer} wrote both: {}", episode.moves()),
         if episode.later_session.is_some() {
             format!("the later copies have sequences of their own{}", delay(episode))
         } else {

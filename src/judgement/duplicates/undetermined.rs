@@ -19,11 +19,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             .any(|copy| p.partition(copy).is_some_and(|note| note.damaged_bytes > 0))
     });
     let mut facts = vec![
-        format!(
-            "what stands at {} came again at {}",
-            episode.stretches(|p| p.earlier),
-            episode.stretches(|p| p.later)
-        ),
+        episode.moves(),
         format!(
             "{unprotected} of {} surplus copies carry no producer id{}",
             episode.surplus(),
