@@ -32,10 +32,8 @@ pub(super) fn write(
 pub(super) fn list(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     let mut list = List::begin(out)?;
     for finding in findings {
-        for group in &finding.groups {
-            for copy in group.copies.iter().skip(1) {
-                list.row(&ListRow::of(finding, &group.business_key, copy))?;
-            }
+        for row in ListRow::all_of(finding) {
+            list.row(&row)?;
         }
     }
     list.finish().map(|_| ())

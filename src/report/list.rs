@@ -1,4 +1,5 @@
-//! `--list`: every surplus copy as one line of CSV, for those who must skip or refund them.
+//! `--list`: every surplus copy as one line of CSV, for those who must skip or refund them. Of an event
+//! that was aborted and written again it is the aborted copy.
 //!
 //! The header names the columns. Lines end in a line feed. Keys are quoted by [`escape::csv`], so
 //! that a spreadsheet takes none for a formula; `businessKeyForm` says what the cell holds: `text`,
@@ -6,7 +7,7 @@
 //! is empty.
 
 use super::escape;
-use crate::finding::{BusinessKey, Code, Copy, Finding, KeyPart, Level, Place, Visibility, rfc3339};
+use crate::finding::{BusinessKey, Code, Copy, Finding, Group, KeyPart, Level, Place, Visibility, rfc3339};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -37,8 +38,8 @@ pub struct ListRow<'a> {
     pub code: Code,
     /// That finding's id.
     pub finding: &'a str,
-    /// The earlier copy.
-    pub repeats: Option<&'a Place>,
+    /// The other copy: the earlier one, or, of an aborted copy that was written again, the later one.
+    pub repeats: Option<Place>,
     /// How equal the two are.
     pub level: Option<Level>,
     /// What its transaction makes of it.
@@ -46,6 +47,24 @@ pub struct ListRow<'a> {
 }
 
 impl<'a> ListRow<'a> {
+    /// The rows of a finding: its surplus copies. Where the earlier copy is in an aborted transaction, it is
+    /// the one to skip, and the later one stays.
+    pub fn all_of(finding: &'a Finding) -> impl Iterator<Item = Self> {
+        let rows = move |group: &'a Group| {
+            let later = group.copies.iter().skip(1);
+            later.filter_map(move |copy| {
+                let row = Self::of(finding, &group.business_key, copy);
+                if finding.code != Code::AbortedThenRetried {
+                    return Some(row);
+                }
+                let earlier = group.copies.iter().find(|one| Some(one.place()) == copy.repeats)?;
+                let aborted = Self::of(finding, &group.business_key, earlier);
+                Some(Self { repeats: Some(copy.place()), level: copy.level, ..aborted })
+            })
+        };
+        finding.groups.iter().flat_map(rows)
+    }
+
     /// The row of a copy that stands in a finding.
     #[must_use]
     pub fn of(finding: &'a Finding, business_key: &'a BusinessKey, copy: &'a Copy) -> Self {
@@ -60,7 +79,7 @@ impl<'a> ListRow<'a> {
             timestamp: copy.timestamp,
             code: finding.code,
             finding: &finding.id,
-            repeats: copy.repeats.as_ref(),
+            repeats: copy.repeats.clone(),
             level: copy.level,
             visibility: copy.visibility,
         }
@@ -91,7 +110,7 @@ impl<W: Write> List<W> {
             | BusinessKey::KeyedHash { .. } => None,
         });
         let (record_key_form, record_key) = of_content.map_or(("", Cow::Borrowed("")), key_cell);
-        let repeats = row.repeats;
+        let repeats = row.repeats.as_ref();
         let cells = [
             escape::csv(row.topic).into_owned(),
             row.partition.to_string(),
@@ -159,7 +178,7 @@ fn maybe<T: ToString>(number: Option<T>) -> String {
 mod tests {
     use super::*;
 
-    fn row<'a>(key: &'a BusinessKey, place: &'a Place) -> ListRow<'a> {
+    fn row(key: &BusinessKey, place: Place) -> ListRow<'_> {
         ListRow {
             topic: "orders",
             partition: 0,
@@ -181,7 +200,7 @@ mod tests {
         let place = Place { topic: "orders".to_owned(), partition: 0, offset: 40 };
         let mut list = List::begin(Vec::new()).unwrap();
         for key in keys {
-            list.row(&row(key, &place)).unwrap();
+            list.row(&row(key, place.clone())).unwrap();
         }
         String::from_utf8(list.finish().unwrap()).unwrap().lines().map(str::to_owned).collect()
     }
@@ -195,6 +214,40 @@ mod tests {
             "orders,0,60,order-41,text,-1,,,1700000000005,2023-11-14T22:13:20.005Z,resend-new-session,DA-1,orders,0,40,E4,non-transactional,,"
         );
         assert_eq!(lines[0].matches(',').count(), lines[1].matches(',').count());
+    }
+
+    #[test]
+    fn of_an_aborted_copy_and_a_valid_one_the_aborted_one_is_listed() {
+        let copy = |offset, visibility, repeats: Option<i64>| Copy {
+            topic: "bills".to_owned(),
+            offset,
+            visibility,
+            repeats: repeats.map(|offset| Place { topic: "bills".to_owned(), partition: 0, offset }),
+            level: repeats.map(|_| Level::E4),
+            ..some_copy()
+        };
+        let copies = vec![copy(22, Visibility::Aborted, None), copy(33, Visibility::Committed, Some(22))];
+        let business_key = BusinessKey::Text { text: "bill-1".to_owned() };
+        let groups = vec![Group { business_key, copies, copies_omitted: 0 }];
+        let told = |code| {
+            let finding = Finding { groups: groups.clone(), ..Finding::empty(code) };
+            let rows: Vec<_> = ListRow::all_of(&finding)
+                .map(|row| (row.offset, row.visibility, row.repeats.map(|place| place.offset)))
+                .collect();
+            rows
+        };
+        assert_eq!(told(Code::AbortedThenRetried), [(22, Visibility::Aborted, Some(33))]);
+        assert_eq!(told(Code::ResendNewSession), [(33, Visibility::Committed, Some(22))]);
+    }
+
+    fn some_copy() -> Copy {
+        serde_json::from_str(
+            r#"{"topic":"","partition":0,"directory":"","brokerId":null,"segment":"","position":0,"offset":0,
+            "timestamp":null,"time":null,"timestampType":"CreateTime","producerId":1,"producerEpoch":0,"sequence":0,
+            "session":null,"partitionLeaderEpoch":null,"batchBaseOffset":0,"crc":0,"visibility":"committed",
+            "repeats":null,"level":null}"#,
+        )
+        .unwrap()
     }
 
     #[test]
