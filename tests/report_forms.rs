@@ -33,10 +33,8 @@ fn json_of(report: &Report) -> String {
 fn list_of(report: &Report) -> String {
     let mut list = List::begin(Vec::new()).expect("memory takes everything");
     for finding in &report.findings {
-        for group in &finding.groups {
-            for copy in group.copies.iter().filter(|copy| copy.repeats.is_some()) {
-                list.row(&ListRow::of(finding, &group.business_key, copy)).expect("memory takes everything");
-            }
+        for row in ListRow::all_of(finding) {
+            list.row(&row).expect("memory takes everything");
         }
     }
     String::from_utf8(list.finish().expect("memory takes everything")).expect("CSV is text")
@@ -113,6 +111,45 @@ fn incidents_of_brokers_read_as_they_should() {
             assert_reads(&format!("{scenario}.{ending}"), &text);
         }
     }
+}
+
+#[test]
+fn no_rival_is_left_out() {
+    let mut report = samples::orders();
+    let rivals = ["first", "second", "third", "fourth", "fifth"];
+    for (at, code) in rivals.iter().enumerate() {
+        let rival = dedup_audit::finding::Alternative {
+            code: (*code).to_owned(),
+            kept: at % 2 == 0,
+            why: String::new(),
+        };
+        report.findings[0].alternatives.push(rival);
+    }
+    for text in [table_of(&report, 100), written(&report, markdown::write)] {
+        assert!(rivals.iter().all(|code| text.contains(code)), "{text}");
+    }
+}
+
+#[test]
+fn one_record_is_never_drawn_as_two() {
+    let text = table_of(&samples::orders(), 300);
+    let lanes: String = text.lines().skip_while(|line| !line.starts_with("Lanes")).skip(1).take(2).collect();
+    let marks = |mark| lanes.chars().filter(|one| *one == mark).count();
+    assert_eq!((marks('o'), marks('x'), marks('─')), (20, 20, 40), "{text}");
+}
+
+#[test]
+fn a_ticket_with_many_findings_has_the_offsets_of_each() {
+    let mut report = samples::orders();
+    for at in 0..9_u32 {
+        let mut finding = samples::resend();
+        finding.id = format!("DA-{at}");
+        finding.facts = vec![format!("orders-0 offset {} came again", 1000 + at)];
+        report.findings.push(finding);
+    }
+    let text = written(&samples::judged(report), markdown::write);
+    assert!(text.lines().count() < 60, "{text}");
+    assert!((1000..1009).all(|at| text.contains(&format!("offset {at} came again"))), "{text}");
 }
 
 #[test]

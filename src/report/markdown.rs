@@ -1,19 +1,21 @@
 //! The report for a ticket: fewer than 60 lines of Markdown that render on GitHub, on GitLab and in
 //! Jira's editor.
 //!
-//! The verdict, a table of the findings, the worst of them with facts, examples and what to do, the
-//! coverage. What does not fit is counted, and the JSON has it. Only headings, paragraphs, lists,
+//! The verdict, a table of the findings, the worst of them with facts, examples and what to do, every other
+//! one with its offsets in a paragraph or a line, what makes two records one event, the coverage. Only headings, paragraphs, lists,
 //! tables, bold and code spans are used: what all three understand. Foreign text passes
 //! [`escape::markdown`] or stands in a code span ([`escape::markdown_code`]), so that no key becomes a
 //! link, an image, a mention, a reference or HTML.
 
 use super::escape::{self, Terminal};
-use super::model::Report;
-use super::table::{in_order, writer};
-use super::verdict::amount;
-use super::wording::{Zone, business_key, counted, listed, number, opening, redacted};
+use super::model::{Chosen, Report, TopicReport};
+use super::table::{in_order, most, provisional, singles, writer};
+use super::verdict::{agreement, amount};
+use super::wording::{
+    Zone, business_key, counted, listed, number, opening, parts_of, redacted, session_in_words,
+};
 use super::zoned::told;
-use crate::finding::{Copy, Finding, Severity};
+use crate::finding::{Code, Copy, Finding, Severity};
 use std::io::{self, Write};
 
 /// Lines that a ticket may have.
@@ -21,11 +23,15 @@ const LINES: usize = 58;
 /// Rows of the table of findings.
 const ROWS: usize = 12;
 /// Facts of one finding.
-const FACTS: usize = 4;
+const FACTS: usize = 5;
 /// Keys of one finding that are shown with their copies.
 const GROUPS: usize = 3;
 /// Copies of one key that are shown.
 const COPIES: usize = 3;
+/// Evidence that is no copy, of one finding.
+const SINGLES: usize = 3;
+/// Notes of the coverage, and topics whose identity is told.
+const NOTES: usize = 3;
 /// Columns of a key, and of a sentence.
 const KEY: usize = 60;
 const SENTENCE: usize = 600;
@@ -41,20 +47,9 @@ pub fn write_in(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Result
     let mut lines = head(report);
     let tail = tail(report, zone);
     let findings = in_order(&report.findings);
-    let mut shown = 0;
-    for finding in findings.iter().filter(|finding| finding.severity > Severity::Info) {
-        // Two lines are kept for what is left out.
-        let room = LINES.saturating_sub(lines.len() + tail.len() + 2);
-        let fitting = [section(finding, zone), brief(finding)].into_iter().find(|one| one.len() <= room);
-        let Some(section) = fitting else { break };
-        lines.extend(section);
-        shown += 1;
-    }
-    let loud = findings.iter().filter(|finding| finding.severity > Severity::Info).count();
-    if loud > shown {
-        lines.push(format!("{} in the JSON report only.", counted((loud - shown) as u64, "more finding")));
-        lines.push(String::new());
-    }
+    let ticket = Ticket { report, zone };
+    let room = LINES.saturating_sub(lines.len() + tail.len());
+    lines.extend(ticket.fitting(&findings, room));
     lines.extend(tail);
     for line in lines {
         writeln!(out, "{line}")?;
@@ -73,26 +68,32 @@ fn head(report: &Report) -> Vec<String> {
         return lines;
     }
     lines.push(
-        "| severity | finding | sure | keys | surplus copies | read_committed sees | where | id |".to_owned(),
+        "| severity | finding | sure | events | surplus copies | read_committed sees | where | id |"
+            .to_owned(),
     );
     lines.push("| --- | --- | --- | ---: | ---: | ---: | --- | --- |".to_owned());
-    for finding in in_order(&report.findings).into_iter().take(ROWS) {
+    let shown = most(ROWS, report.findings.len());
+    for finding in in_order(&report.findings).into_iter().take(shown) {
         let counts = finding.counts;
         let count = |count: u64| if counts.surplus_records == 0 { String::new() } else { number(count) };
+        let surplus = match finding.code {
+            // The later copy is the one to keep.
+            Code::AbortedThenRetried => format!("{} aborted", number(counts.surplus_records)),
+            _ => count(counts.surplus_records),
+        };
         lines.push(format!(
-            "| {} | `{}` | {} | {} | {} | {} | {} | {} |",
+            "| {} | `{}` | {} | {} | {surplus} | {} | {} | {} |",
             finding.severity,
             finding.code,
             finding.confidence,
             count(counts.groups),
-            count(counts.surplus_records),
             count(counts.surplus_committed),
             places(finding),
             code(&finding.id),
         ));
     }
-    if report.findings.len() > ROWS {
-        let rest = counted((report.findings.len() - ROWS) as u64, "more finding");
+    if report.findings.len() > shown {
+        let rest = counted((report.findings.len() - shown) as u64, "more finding");
         lines.push(format!("| … | {rest} | | | | | | |"));
     }
     lines.push(String::new());
@@ -100,102 +101,196 @@ fn head(report: &Report) -> Vec<String> {
 }
 
 fn places(finding: &Finding) -> String {
+    let shown = most(2, finding.partitions.len());
     let mut places: Vec<_> =
-        finding.partitions.iter().take(2).map(|one| code(&place(&one.topic, one.partition))).collect();
-    if finding.partitions.len() > 2 {
-        places.push(format!("{} more", number((finding.partitions.len() - 2) as u64)));
+        finding.partitions.iter().take(shown).map(|one| code(&place(&one.topic, one.partition))).collect();
+    if finding.partitions.len() > shown {
+        places.push(format!("{} more", number((finding.partitions.len() - shown) as u64)));
     }
     listed(&places)
-}
-
-/// One finding where there is no room for its evidence: what it says, and what to do.
-fn brief(finding: &Finding) -> Vec<String> {
-    let advice: Vec<_> = finding.advice.iter().take(2).map(|line| text(line.trim_end_matches('.'))).collect();
-    let next = if advice.is_empty() { String::new() } else { format!(" Next: {}.", advice.join("; ")) };
-    vec![
-        title(finding),
-        String::new(),
-        format!("{}. The evidence is in the JSON report.{next}", said(&finding.title, finding)),
-        String::new(),
-    ]
 }
 
 fn title(finding: &Finding) -> String {
     format!("### {} `{}` ({})", finding.severity, finding.code, finding.confidence)
 }
 
-/// One finding with its evidence.
-fn section(finding: &Finding, zone: &Zone) -> Vec<String> {
-    let mut lines =
-        vec![title(finding), String::new(), format!("{}.", said(&finding.title, finding)), String::new()];
-    let times = finding
-        .window
-        .as_ref()
-        .map(|window| zone.labelled_span(window.first_timestamp, window.last_timestamp));
-    let facts: Vec<_> = finding.facts.iter().filter(|fact| **fact != finding.title).collect();
-    lines.extend(facts.iter().take(FACTS).map(|fact| format!("- {}.", said(fact, finding))));
-    if facts.len() > FACTS {
-        lines.push(format!(
-            "- … and {} in the JSON report.",
-            counted((facts.len() - FACTS) as u64, "more fact")
-        ));
-    }
-    lines.extend(times.filter(|times| !times.is_empty()).map(|times| format!("- Times: {times}.")));
-    for (label, kept) in [("Not excluded", true), ("Excluded", false)] {
-        let rivals: Vec<_> = finding
-            .alternatives
-            .iter()
-            .filter(|rival| rival.kept == kept && !rival.code.is_empty())
-            .take(3)
-            .map(|rival| match rival.why.trim().trim_end_matches('.') {
-                "" => text(&rival.code),
-                why => format!("{} ({})", text(&rival.code), text(why)),
-            })
-            .collect();
-        if !rivals.is_empty() {
-            lines.push(format!("- {label}: {}.", rivals.join("; ")));
-        }
-    }
-    if let Some(cause) = &finding.cause {
-        let cause_of = text(cause.text.trim().trim_end_matches('.'));
-        lines.push(format!("- Cause ({}): {cause_of}.", cause.confidence));
-    }
-    if lines.last().is_some_and(|line| !line.is_empty()) {
-        lines.push(String::new());
-    }
-    lines.extend(copies(finding, zone));
-    for (label, words) in [("Would settle it", &finding.would_settle), ("Next", &finding.advice)] {
-        if !words.is_empty() {
-            let words: Vec<_> =
-                words.iter().take(3).map(|line| text(line.trim().trim_end_matches('.'))).collect();
-            lines.extend([format!("**{label}:** {}.", words.join("; ")), String::new()]);
-        }
-    }
-    lines
+/// Words of a list as one sentence with a label in front; nothing where there are none.
+fn labelled(label: &str, words: &[String], few: usize) -> Option<String> {
+    let shown = words.iter().take(most(few, words.len()));
+    let shown: Vec<_> = shown.map(|line| text(line.trim().trim_end_matches('.'))).collect();
+    (!shown.is_empty()).then(|| format!("{label} {}.", shown.join("; ")))
 }
 
-/// The best examples, a row a copy.
-fn copies(finding: &Finding, zone: &Zone) -> Vec<String> {
-    if finding.groups.is_empty() {
-        return Vec::new();
+/// The rivals that were kept or dropped: all of them.
+fn rivals(finding: &Finding, kept: bool) -> Option<String> {
+    let rivals: Vec<_> = finding
+        .alternatives
+        .iter()
+        .filter(|rival| rival.kept == kept && !rival.code.is_empty())
+        .map(|rival| match rival.why.trim().trim_end_matches('.') {
+            "" => text(&rival.code),
+            why => format!("{} ({})", text(&rival.code), text(why)),
+        })
+        .collect();
+    let label = if kept { "Not excluded" } else { "Excluded" };
+    (!rivals.is_empty()).then(|| format!("{label}: {}.", rivals.join("; ")))
+}
+
+/// The findings of a report.
+struct Ticket<'r> {
+    report: &'r Report,
+    zone: &'r Zone,
+}
+
+impl Ticket<'_> {
+    /// Every finding in as many words as there is room for: the worst with its evidence, the last ones in
+    /// one line each.
+    fn fitting(&self, findings: &[&Finding], room: usize) -> Vec<String> {
+        // A line for each, an empty one behind them, and one for what does not fit at all.
+        let listed = findings.len().min(room.saturating_sub(2));
+        let mut sections = Vec::new();
+        let mut used = listed + usize::from(listed > 0) + usize::from(findings.len() > listed);
+        let alone = findings.iter().all(|finding| finding.severity == Severity::Info);
+        for finding in findings.iter().take(listed) {
+            if finding.severity == Severity::Info && !alone {
+                break;
+            }
+            // It takes the place of its own line.
+            let left = room.saturating_sub(used.saturating_sub(1));
+            let mut forms = [self.section(finding), self.short(finding)].into_iter();
+            let Some(section) = forms.find(|one| one.len() <= left) else { break };
+            used = used.saturating_sub(1) + section.len();
+            sections.push(section);
+        }
+        let whole = sections.len();
+        let mut lines: Vec<String> = sections.into_iter().flatten().collect();
+        lines.extend(findings.iter().take(listed).skip(whole).map(|finding| self.line(finding)));
+        if findings.len() > listed {
+            let more = counted((findings.len() - listed) as u64, "more finding");
+            lines.push(format!("- {more} in the JSON report only."));
+        }
+        if findings.len() > whole {
+            lines.push(String::new());
+        }
+        lines
     }
-    let mut lines = vec![
-        format!("| key | copy | offset | written by | time ({}) | how equal |", text(&zone.name())),
-        "| --- | --- | ---: | --- | --- | --- |".to_owned(),
-    ];
-    for group in finding.groups.iter().take(GROUPS) {
-        let key = business_key(&group.business_key);
-        for (index, copy) in group.copies.iter().take(COPIES).enumerate() {
-            let key = if index == 0 { code(&key) } else { String::new() };
-            lines.push(row(&key, copy, zone));
+
+    /// One finding in one line: what it says, where, and what to do.
+    fn line(&self, finding: &Finding) -> String {
+        let at = self.where_it_is(finding, 1);
+        let next = labelled(" Next:", finding.advice.get(..1).unwrap_or_default(), 1).unwrap_or_default();
+        format!(
+            "- {} `{}` ({}): {}.{at}{next}",
+            finding.severity,
+            finding.code,
+            finding.confidence,
+            said(&finding.title, finding)
+        )
+    }
+
+    /// One finding as a paragraph.
+    fn short(&self, finding: &Finding) -> Vec<String> {
+        let mut sentences =
+            vec![format!("{}.{}", said(&finding.title, finding), self.where_it_is(finding, FACTS))];
+        sentences.extend(rivals(finding, true));
+        sentences.extend(labelled("Next:", &finding.advice, 2));
+        vec![title(finding), String::new(), sentences.join(" "), String::new()]
+    }
+
+    /// The offsets of a finding, as its first facts that have them or its evidence say them.
+    fn where_it_is(&self, finding: &Finding, few: usize) -> String {
+        let title = &finding.title;
+        let facts = finding.facts.iter().filter(|fact| *fact != title && fact.contains("offset"));
+        let mut told: Vec<String> = facts.take(few).map(|fact| said(fact, finding)).collect();
+        if told.is_empty() {
+            let evidence = singles::lines(finding, SINGLES, self.zone);
+            told.extend(evidence.iter().map(|line| text(line)));
+        }
+        if told.is_empty() {
+            let copies = finding.groups.iter().flat_map(|group| &group.copies).take(COPIES);
+            let told_at = |copy: &Copy| code(&format!("{}-{}@{}", copy.topic, copy.partition, copy.offset));
+            told.extend(copies.map(told_at));
+        }
+        if told.is_empty() { String::new() } else { format!(" {}.", told.join("; ")) }
+    }
+
+    /// One finding with its evidence.
+    fn section(&self, finding: &Finding) -> Vec<String> {
+        let mut lines =
+            vec![title(finding), String::new(), format!("{}.", said(&finding.title, finding)), String::new()];
+        let times = finding
+            .window
+            .as_ref()
+            .map(|window| self.zone.labelled_span(window.first_timestamp, window.last_timestamp));
+        let facts: Vec<_> = finding.facts.iter().filter(|fact| **fact != finding.title).collect();
+        let shown = most(FACTS, facts.len());
+        lines.extend(facts.iter().take(shown).map(|fact| format!("- {}.", said(fact, finding))));
+        if facts.len() > shown {
+            let more = counted((facts.len() - shown) as u64, "more fact");
+            lines.push(format!("- … and {more} in the JSON report."));
+        }
+        let evidence = singles::lines(finding, SINGLES, self.zone);
+        lines.extend(evidence.iter().map(|line| format!("- {}.", text(line))));
+        let label = if finding.keeps_times() { "Record times" } else { "Times" };
+        lines.extend(times.filter(|times| !times.is_empty()).map(|times| format!("- {label}: {times}.")));
+        let rivals = [true, false].into_iter().filter_map(|kept| rivals(finding, kept));
+        lines.extend(rivals.map(|line| format!("- {line}")));
+        if let Some(cause) = &finding.cause {
+            let cause_of = text(cause.text.trim().trim_end_matches('.'));
+            lines.push(format!("- Cause ({}): {cause_of}.", cause.confidence));
+        }
+        if lines.last().is_some_and(|line| !line.is_empty()) {
+            lines.push(String::new());
+        }
+        lines.extend(self.copies(finding));
+        for (label, words) in
+            [("**Would settle it:**", &finding.would_settle), ("**Next:**", &finding.advice)]
+        {
+            lines.extend(labelled(label, words, 3).into_iter().flat_map(|line| [line, String::new()]));
+        }
+        lines
+    }
+
+    /// The best examples, a row a copy.
+    fn copies(&self, finding: &Finding) -> Vec<String> {
+        if finding.groups.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec![
+            format!(
+                "| {} | copy | offset | written by | time ({}) | how equal |",
+                text(&self.identity_of(finding)),
+                text(&self.zone.name())
+            ),
+            "| --- | --- | ---: | --- | --- | --- |".to_owned(),
+        ];
+        for group in finding.groups.iter().take(GROUPS) {
+            let key = business_key(&group.business_key);
+            for (index, copy) in group.copies.iter().take(COPIES).enumerate() {
+                let key = if index == 0 { code(&key) } else { String::new() };
+                lines.push(row(&key, copy, self.zone));
+            }
+        }
+        let shown = finding.groups.len().min(GROUPS) as u64;
+        if finding.counts.groups > shown {
+            let rest = counted(finding.counts.groups - shown, "more event");
+            lines.push(format!("| … | {rest} | | | | |"));
+        }
+        lines.push(String::new());
+        lines
+    }
+
+    /// What tells the events of a finding: `record key`, `content`, `json:/orderId`.
+    fn identity_of(&self, finding: &Finding) -> String {
+        let mut topics =
+            self.report.topics.iter().filter(|topic| finding.topics.first() == Some(&topic.topic));
+        let key = topics.find_map(|topic| topic.identity.as_ref()).map(|identity| identity.key.as_str());
+        match key {
+            Some("record-key") => "record key".to_owned(),
+            Some(key) => key.to_owned(),
+            None => "event".to_owned(),
         }
     }
-    let shown = finding.groups.len().min(GROUPS) as u64;
-    if finding.counts.groups > shown {
-        lines.push(format!("| … | {} | | | | |", counted(finding.counts.groups - shown, "more key")));
-    }
-    lines.push(String::new());
-    lines
 }
 
 fn row(key: &str, copy: &Copy, zone: &Zone) -> String {
@@ -214,6 +309,32 @@ fn row(key: &str, copy: &Copy, zone: &Zone) -> String {
     )
 }
 
+/// What makes two records one event in the topics that findings about copies are about.
+fn identities(report: &Report) -> Option<String> {
+    let is_told = |topic: &&TopicReport| {
+        let about = |finding: &Finding| finding.level.is_some() && finding.topics.contains(&topic.topic);
+        !topic.internal && report.findings.iter().any(about)
+    };
+    let topics: Vec<_> = report.topics.iter().filter(is_told).collect();
+    let shown = most(NOTES, topics.len());
+    let mut said: Vec<String> = topics
+        .iter()
+        .take(shown)
+        .filter_map(|topic| {
+            let identity = topic.identity.as_ref()?;
+            let who = match identity.chosen {
+                Chosen::User => "as asked",
+                Chosen::Auto | Chosen::Other(_) => "chosen by the tool",
+            };
+            Some(format!("{}: {} ({who})", code(&topic.topic), text(&agreement(&identity.key, report))))
+        })
+        .collect();
+    if topics.len() > shown {
+        said.push(format!("{} in the JSON report", counted((topics.len() - shown) as u64, "more topic")));
+    }
+    (!said.is_empty()).then(|| format!("**One event** are records when {}.", said.join("; ")))
+}
+
 fn tail(report: &Report, zone: &Zone) -> Vec<String> {
     let coverage = &report.coverage;
     let read = if report.verdict.interrupted {
@@ -223,7 +344,9 @@ fn tail(report: &Report, zone: &Zone) -> Vec<String> {
     } else {
         "not everything could be read"
     };
-    let mut lines = vec![format!("**Coverage:** {}: {read}.", amount(coverage))];
+    let mut lines: Vec<String> =
+        identities(report).into_iter().flat_map(|line| [line, String::new()]).collect();
+    lines.push(format!("**Coverage:** {}: {read}.", amount(coverage)));
     let unexpected: Vec<_> = coverage.damage.iter().filter(|damage| !damage.expected).collect();
     for damage in unexpected.iter().take(2) {
         lines.push(format!(
@@ -237,6 +360,18 @@ fn tail(report: &Report, zone: &Zone) -> Vec<String> {
     if rest > 0 {
         lines.push(format!("- {} of damage in the JSON report", counted(rest, "more place")));
     }
+    let shown = most(NOTES, coverage.notes.len());
+    for note in coverage.notes.iter().take(shown) {
+        let file = note.file.as_ref().map(|file| format!("{}: ", code(file))).unwrap_or_default();
+        lines.push(format!("- note: {file}{}", text(&note.detail)));
+    }
+    let rest = (coverage.notes.len().saturating_sub(shown) as u64).saturating_add(coverage.notes_omitted);
+    if rest > 0 {
+        lines.push(format!("- {} in the JSON report", counted(rest, "more note")));
+    }
+    if let Some(provisional) = provisional(report) {
+        lines.push(format!("- {provisional}"));
+    }
     if let Some(redaction) = &report.redaction {
         lines.extend([String::new(), format!("**Redacted:** {}.", redacted(redaction))]);
     }
@@ -246,8 +381,11 @@ fn tail(report: &Report, zone: &Zone) -> Vec<String> {
         (Some(time), true) => format!(", as of {}", text(time)),
         (Some(_), false) => format!(", as of {}", zone.labelled_span(report.as_of_timestamp, None)),
     };
+    let mut sessions = report.findings.iter().flat_map(|one| &one.groups).flat_map(|group| &group.copies);
+    let session = sessions.find_map(|copy| parts_of(copy.session.as_deref()?).and(copy.session.as_deref()));
+    let session = session.map(|name| format!("; {}", text(&session_in_words(name)))).unwrap_or_default();
     let times = text(&zone.name());
-    lines.extend([String::new(), format!("dedup-audit {version}{as_of}; times are {times}")]);
+    lines.extend([String::new(), format!("dedup-audit {version}{as_of}; times are {times}{session}")]);
     lines
 }
 
@@ -261,8 +399,41 @@ fn place(topic: &str, partition: i32) -> String {
     format!("{topic}-{partition}")
 }
 
+/// Foreign text, with the names of sessions as code: a `#` in them is no reference.
 fn text(text: &str) -> String {
-    escape::markdown(Terminal::text(text).cut(SENTENCE))
+    let cut = Terminal::text(text).cut(SENTENCE).to_string();
+    let mut rest = cut.as_str();
+    let mut escaped = String::new();
+    while let Some((before, name, behind)) = next_session(rest) {
+        escaped.push_str(&escape::markdown(before));
+        // Two spans side by side would be one.
+        if escaped.ends_with('`') {
+            break;
+        }
+        escaped.push_str(&code(name));
+        rest = behind;
+    }
+    escaped + &escape::markdown(rest)
+}
+
+/// The next name of a session, as a word of its own.
+fn next_session(text: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    while let Some(at) = text.get(from..)?.find('#').map(|at| at + from) {
+        let (before, behind) = text.split_at(at);
+        let begin = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let digits = behind.get(1..)?.bytes().take_while(u8::is_ascii_digit).count();
+        let end = at + 1 + digits;
+        let apart = |c: Option<char>| c.is_none_or(|c| matches!(c, ' ' | ',' | '.' | ';' | ':' | '(' | ')'));
+        if parts_of(text.get(begin..end)?).is_some()
+            && apart(text.get(..begin)?.chars().next_back())
+            && apart(text.get(end..)?.chars().next())
+        {
+            return Some((text.get(..begin)?, text.get(begin..end)?, text.get(end..)?));
+        }
+        from = at + 1;
+    }
+    None
 }
 
 fn code(text: &str) -> String {

@@ -253,7 +253,11 @@ fn about(copy: &Copy, first: Option<i64>) -> String {
         parts.push("other content than the copies before".to_owned());
     }
     if let (Some(first), Some(own)) = (first, copy.timestamp) {
-        parts.push(format!("{} after the first", later(own.saturating_sub(first))));
+        parts.push(if own == first {
+            "same time as the first".to_owned()
+        } else {
+            format!("{} after the first", later(own.saturating_sub(first)))
+        });
     }
     parts.join(" · ")
 }

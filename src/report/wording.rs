@@ -215,13 +215,36 @@ pub fn span(first: Option<i64>, last: Option<i64>) -> String {
 pub fn later(millis: i64) -> String {
     let sign = if millis < 0 { '-' } else { '+' };
     let size = millis.unsigned_abs();
-    let (seconds, minutes, hours, days) = (size / 1000, size / 60_000, size / 3_600_000, size / 86_400_000);
-    match size {
-        0..1000 => format!("{sign}{size} ms"),
-        1000..60_000 => format!("{sign}{}.{} s", seconds, size % 1000 / 100),
-        60_000..3_600_000 => format!("{sign}{minutes} min {} s", seconds % 60),
-        3_600_000..86_400_000 => format!("{sign}{hours} h {} min", minutes % 60),
-        _ => format!("{sign}{} d {} h", number(days), hours % 24),
+    let rounded = |unit: u64| size.saturating_add(unit / 2) / unit;
+    let (tenths, seconds, minutes, hours) =
+        (rounded(100), rounded(1000), rounded(60_000), rounded(3_600_000));
+    if size < 1000 {
+        format!("{sign}{size} ms")
+    } else if tenths < 600 {
+        format!("{sign}{}.{} s", tenths / 10, tenths % 10)
+    } else if seconds < 3600 {
+        format!("{sign}{} min {} s", seconds / 60, seconds % 60)
+    } else if minutes < 24 * 60 {
+        format!("{sign}{} h {} min", minutes / 60, minutes % 60)
+    } else {
+        format!("{sign}{} d {} h", number(hours / 24), hours % 24)
+    }
+}
+
+/// The producer id and the number in a session's name: `2#1`.
+#[must_use]
+pub fn parts_of(session: &str) -> Option<(&str, &str)> {
+    let (producer, number) = session.split_once('#')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (digits(producer) && digits(number)).then_some((producer, number))
+}
+
+/// What a session's name means: `2#1 is producer id 2, session 1`.
+#[must_use]
+pub fn session_in_words(session: &str) -> String {
+    match parts_of(session) {
+        Some((producer, number)) => format!("{session} means producer id {producer}, session {number}"),
+        None => String::new(),
     }
 }
 
@@ -302,6 +325,8 @@ mod tests {
     fn distances_have_the_unit_that_people_would_use() {
         let said = [0, 120, 8531, -8531, 185_000, 7_500_000, 180_000_000].map(later);
         assert_eq!(said, ["+0 ms", "+120 ms", "+8.5 s", "-8.5 s", "+3 min 5 s", "+2 h 5 min", "+2 d 2 h"]);
+        let said = [3_364, 7_651, 59_960, 3_599_700, 86_399_000].map(later);
+        assert_eq!(said, ["+3.4 s", "+7.7 s", "+1 min 0 s", "+1 h 0 min", "+1 d 0 h"]);
         assert!(later(i64::MIN).starts_with('-'));
     }
 

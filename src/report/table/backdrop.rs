@@ -1,13 +1,13 @@
 //! What stands behind the findings: protection, the producers that they name, what consumers see,
 //! what counts as one event, and updates.
 
-use super::named;
+use super::{most, named};
 use crate::finding::Finding;
 use crate::finding::phrase::range;
 use crate::report::escape::width;
 use crate::report::layout::Page;
 use crate::report::model::{Chosen, Identity, Report, SessionReport, TopicReport, VisibleRecords};
-use crate::report::wording::{self, Zone, counted, listed, number};
+use crate::report::wording::{self, Zone, counted, listed, number, parts_of, session_in_words};
 use comfy_table::{ContentArrangement, Table, presets};
 use std::collections::BTreeSet;
 
@@ -99,9 +99,10 @@ pub(super) fn producers(page: &mut Page, report: &Report) {
     if sessions.is_empty() {
         return;
     }
+    let most = most(SESSIONS, sessions.len());
     let rows: Vec<_> = sessions
         .iter()
-        .take(SESSIONS)
+        .take(most)
         .map(|(_, transactional, session)| row(*transactional, session, page.zone()))
         .collect();
     let columns = page.width().columns().saturating_sub(LABEL);
@@ -116,13 +117,34 @@ pub(super) fn producers(page: &mut Page, report: &Report) {
             page.hanging(0, &title, line);
         }
     }
-    if sessions.len() > SESSIONS {
-        page.hanging(
-            0,
-            &label(""),
-            &format!("… and {} more", counted((sessions.len() - SESSIONS) as u64, "session")),
-        );
+    let all: u64 = report
+        .producers
+        .iter()
+        .map(|producer| (producer.sessions.len() as u64).saturating_add(producer.sessions_omitted))
+        .fold(0, u64::saturating_add);
+    let mut left = Vec::new();
+    if sessions.len() > most {
+        left.push(format!("{} of the same sessions", counted((sessions.len() - most) as u64, "line")));
     }
+    let unnamed = all.saturating_sub(sessions.len() as u64);
+    if unnamed > 0 {
+        left.push(format!("{} of sessions that no finding names", counted(unnamed, "line")));
+    }
+    if report.producers_omitted > 0 {
+        left.push(format!("those of {}", counted(report.producers_omitted, "more producer")));
+    }
+    let mut said: Vec<_> = shown_session(&sessions).map(session_in_words).into_iter().collect();
+    if !left.is_empty() {
+        said.push(format!("left out: {} (dedup-audit producers lists all)", listed(&left)));
+    }
+    if !said.is_empty() {
+        page.hanging(0, &label(""), &said.join("; "));
+    }
+}
+
+/// A session by which its form of name is explained.
+fn shown_session<'a>(sessions: &[(i64, Option<&str>, &'a SessionReport)]) -> Option<&'a str> {
+    sessions.iter().map(|(_, _, session)| session.session.as_str()).find(|name| parts_of(name).is_some())
 }
 
 fn as_table(rows: &[[String; 7]]) -> Vec<String> {
@@ -218,12 +240,19 @@ pub(super) fn readers(page: &mut Page, report: &Report) {
         page.hanging(0, &label("Readers"), &format!("read_committed: {}", seen(&both.read_committed)));
         page.hanging(0, &label(""), &format!("read_uncommitted: {}", seen(&both.read_uncommitted)));
     }
-    if let Some(provisional @ 1..) = both.provisional_records {
-        let lie = if provisional == 1 { "record of these lies" } else { "records of these lie" };
-        let said =
-            format!("provisional: {} {lie} above the checkpointed high watermark", number(provisional));
+    if let Some(said) = provisional(report) {
         page.hanging(0, &label(""), &said);
     }
+}
+
+/// Records that a broker may still take away.
+pub(in crate::report) fn provisional(report: &Report) -> Option<String> {
+    let count = report.visibility.provisional_records.filter(|count| *count > 0)?;
+    let lie = if count == 1 { "record of these lies" } else { "records of these lie" };
+    Some(format!(
+        "provisional: {} {lie} above the checkpointed high watermark: consumers may not have got them yet",
+        number(count)
+    ))
 }
 
 fn seen(visible: &VisibleRecords) -> String {

@@ -6,7 +6,7 @@
 //! ```
 
 use super::named;
-use crate::finding::{BusinessKey, Copy, Finding, Group, Visibility};
+use crate::finding::{BusinessKey, Copy, Finding, Group, Level, Visibility};
 use crate::report::escape::{Terminal, width};
 use crate::report::layout::{NO_BREAK, Page};
 use crate::report::wording::{Zone, business_key, later, number};
@@ -109,7 +109,10 @@ fn group_lines(
     let key = Terminal::text(&key).cut(key_columns).to_string();
     let mut before: Option<i64> = None;
     for (index, copy) in group.copies.iter().take(COPIES).enumerate() {
-        let distance = copy.timestamp.zip(before).map(|(this, earlier)| later(this.saturating_sub(earlier)));
+        let distance = copy.timestamp.zip(before).map(|(this, earlier)| match copy.level {
+            Some(Level::E1 | Level::E2 | Level::E3) if this == earlier => "same client time".to_owned(),
+            _ => later(this.saturating_sub(earlier)),
+        });
         let mut remarks = Vec::new();
         if !matches!(copy.visibility, Visibility::NonTransactional | Visibility::Committed) {
             remarks.push(copy.visibility.to_string());

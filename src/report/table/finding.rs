@@ -1,15 +1,13 @@
 //! One finding: its numbers, a few facts, examples, and what to do.
 
-use super::{Amount, copies, escaped, named, singles};
-use crate::finding::{Confidence, Counts, Finding, Severity};
+use super::{Amount, copies, escaped, most, named, singles};
+use crate::finding::{Code, Confidence, Counts, Finding, Severity};
 use crate::report::escape::width;
 use crate::report::layout::{Accent, NO_BREAK, Page};
 use crate::report::wording::{Zone, counted, listed, number, opening};
 
 /// Facts that are shown.
 const FACTS: usize = 4;
-/// Rivals that are shown, of those that were kept and of those that were dropped.
-const RIVALS: usize = 2;
 /// Places that are named.
 const PLACES: usize = 3;
 
@@ -29,20 +27,19 @@ fn told(page: &mut Page, finding: &Finding, amount: Amount) {
     page.item(2, &place_and_time(finding, &page.zone().clone()));
     page.item(2, &sentence(&finding.title, finding));
     let facts: Vec<_> = finding.facts.iter().filter(|fact| **fact != finding.title).collect();
-    for fact in facts.iter().take(amount.most(FACTS)) {
+    let most = amount.most(FACTS, facts.len());
+    for fact in facts.iter().take(most) {
         page.item(2, &sentence(fact, finding));
     }
-    if facts.len() > FACTS && !all {
-        page.paragraph(
-            2,
-            &format!("… and {} more in the JSON report", counted((facts.len() - FACTS) as u64, "fact")),
-        );
+    if facts.len() > most {
+        let more = counted((facts.len() - most) as u64, "more fact");
+        page.paragraph(2, &format!("… and {more} in the JSON report"));
     }
     if !all {
         copies::show(page, finding);
     }
     singles::show(page, finding, amount);
-    rivals(page, finding, amount);
+    rivals(page, finding);
     let mut why = Vec::new();
     if let Some(cause) = &finding.cause {
         let label = match cause.confidence {
@@ -53,17 +50,18 @@ fn told(page: &mut Page, finding: &Finding, amount: Amount) {
         why.push(format!("{label}: {}.", trimmed(&cause.text)));
     }
     if !finding.would_settle.is_empty() {
-        let settle: Vec<_> =
-            finding.would_settle.iter().take(amount.most(2)).map(|line| trimmed(line)).collect();
+        let settle: Vec<_> = finding
+            .would_settle
+            .iter()
+            .take(amount.most(2, finding.would_settle.len()))
+            .map(|line| trimmed(line))
+            .collect();
         why.push(format!("Would settle it: {}.", settle.join("; ")));
     }
     if !why.is_empty() {
         page.item(2, &why.join(" "));
     }
-    if !finding.advice.is_empty() {
-        let advice: Vec<_> = finding.advice.iter().take(amount.most(3)).map(|line| trimmed(line)).collect();
-        page.item(2, &format!("Next: {}.", advice.join("; ")));
-    }
+    next(page, finding, amount);
 }
 
 /// A finding at info: what it is and where, and which sequences.
@@ -72,6 +70,22 @@ pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
     page.item(2, &place_and_time(finding, &page.zone().clone()));
     page.item(2, &sentence(&finding.title, finding));
     singles::show_gaps(page, finding);
+    if finding.code == Code::AbortedThenRetried {
+        // Somebody may be about to take the valid copies away.
+        for fact in finding.facts.iter().take(2) {
+            page.item(2, &sentence(fact, finding));
+        }
+        next(page, finding, Amount::OfAScreen);
+    }
+}
+
+fn next(page: &mut Page, finding: &Finding, amount: Amount) {
+    if finding.advice.is_empty() {
+        return;
+    }
+    let most = amount.most(3, finding.advice.len());
+    let advice: Vec<_> = finding.advice.iter().take(most).map(|line| trimmed(line)).collect();
+    page.item(2, &format!("Next: {}.", advice.join("; ")));
 }
 
 /// `HIGH  resend-new-session  likely       20 keys · 20 surplus records`; the numbers go to the next
@@ -102,9 +116,15 @@ fn amount(finding: &Finding) -> String {
     if surplus_records == 0 {
         return String::new();
     }
-    let parts = [counted(groups, copies::what(finding)), counted(surplus_records, "surplus record")];
+    let copies = match finding.code {
+        // The later copy is the one to keep.
+        Code::AbortedThenRetried => format!("{} written again after an abort", number(surplus_records)),
+        _ => counted(surplus_records, "surplus record"),
+    };
+    let parts = [counted(groups, copies::what(finding)), copies];
     let [keys, copies] = parts.map(|part| part.replace(' ', &NO_BREAK.to_string()));
     let seen = match surplus_committed {
+        0 if finding.code == Code::AbortedThenRetried => "none twice for read_committed".to_owned(),
         0 => "none visible to read_committed".to_owned(),
         all if all >= surplus_records => "all visible to read_committed".to_owned(),
         some => format!("{} visible to read_committed", number(some)),
@@ -114,35 +134,37 @@ fn amount(finding: &Finding) -> String {
 
 /// `orders-0 and orders-1 · 2023-11-14 22:13:20.005 – 22:13:21.000 UTC · same content, other time · DA-…`
 fn place_and_time(finding: &Finding, zone: &Zone) -> String {
+    let most = most(PLACES, finding.partitions.len());
     let mut places: Vec<_> = finding
         .partitions
         .iter()
-        .take(PLACES)
+        .take(most)
         .map(|place| format!("{}-{}", named(&place.topic), place.partition))
         .collect();
-    if finding.partitions.len() > PLACES {
-        places.push(counted((finding.partitions.len() - PLACES) as u64, "more partition"));
+    if finding.partitions.len() > most {
+        places.push(counted((finding.partitions.len() - most) as u64, "more partition"));
     }
     let window = finding.window.as_ref();
     let times = window.map(|window| zone.labelled_span(window.first_timestamp, window.last_timestamp));
     let mut parts = vec![listed(&places)];
-    parts.extend(times.filter(|times| !times.is_empty()));
+    let kept = if finding.keeps_times() { "record times " } else { "" };
+    parts.extend(times.filter(|times| !times.is_empty()).map(|times| format!("{kept}{times}")));
     parts.extend(finding.level.as_ref().map(|level| named(level.words()).into_owned()));
     parts.push(named(&finding.id).into_owned());
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
 }
 
-/// The rivals that were kept, and then, in one line, those that were dropped.
-fn rivals(page: &mut Page, finding: &Finding, amount: Amount) {
+/// The rivals that were kept, and those that were dropped: all of them, since the one that is left out is
+/// the one that somebody asks about.
+fn rivals(page: &mut Page, finding: &Finding) {
     let (kept, dropped): (Vec<_>, Vec<_>) = finding.alternatives.iter().partition(|rival| rival.kept);
     for (label, rivals) in [("Not excluded: ", kept), ("Excluded: ", dropped)] {
         if rivals.is_empty() {
             continue;
         }
-        let mut said: Vec<_> = rivals
+        let said: Vec<_> = rivals
             .iter()
-            .take(amount.most(RIVALS))
             .map(|rival| {
                 if rival.why.is_empty() {
                     named(&rival.code).into_owned()
@@ -151,9 +173,6 @@ fn rivals(page: &mut Page, finding: &Finding, amount: Amount) {
                 }
             })
             .collect();
-        if rivals.len() > amount.most(RIVALS) {
-            said.push(format!("{} more", rivals.len() - RIVALS));
-        }
         page.item(2, &format!("{label}{}.", said.join("; ")));
     }
 }

@@ -6,13 +6,14 @@
 //!             2000#1                              xxxxxxxxx
 //! ```
 //!
-//! One picture, of the partition in which most copies are listed. Left out where there is nothing to see:
-//! no surplus copy, or no session and no stretch that a copy lies in.
+//! One picture, of the partition in which most copies are listed, if there is one that holds originals and
+//! copies. A column never stands for less than an offset, so one record is one mark. Left out where there
+//! is nothing to see: no surplus copy, or no session and no stretch that a copy lies in.
 
 use super::backdrop::{LABEL, label};
 use super::named;
 use crate::finding::phrase::offsets;
-use crate::finding::{Copy, ProtectionMode};
+use crate::finding::{Copy, Finding, ProtectionMode, Visibility};
 use crate::report::escape::{Terminal, width};
 use crate::report::layout::Page;
 use crate::report::model::Report;
@@ -32,7 +33,7 @@ const LEAST: usize = 16;
 const NOBODY: &str = "no producer id";
 
 pub(super) fn show(page: &mut Page, report: &Report) {
-    let Some((topic, partition, copies)) = most_copies(report) else { return };
+    let Some(Place { topic, partition, copies, among }) = most_copies(report) else { return };
     let lanes = lanes(report, topic, partition, &copies);
     let spans = lanes.values().flatten();
     let ends = spans.fold(None, |ends: Option<(i64, i64)>, &(first, last)| {
@@ -49,9 +50,10 @@ pub(super) fn show(page: &mut Page, report: &Report) {
     if columns < LEAST {
         return;
     }
+    let across = i128::from(high) - i128::from(low) + 1;
+    let columns = columns.min(usize::try_from(across).unwrap_or(usize::MAX));
     // An offset ends where the next one begins, so a run without holes is drawn without holes.
     let cells = |first: i64, last: i64| {
-        let across = i128::from(high) - i128::from(low) + 1;
         let at = |offset: i128| {
             usize::try_from((offset - i128::from(low)) * columns as i128 / across).unwrap_or(0)
         };
@@ -61,7 +63,7 @@ pub(super) fn show(page: &mut Page, report: &Report) {
     page.hanging(
         0,
         &label("Lanes"),
-        &format!("{}-{partition}, {}: o stored first, x stored again", named(topic), offsets(low, high)),
+        &legend(&format!("{}-{partition}", named(topic)), (low, high), columns, &copies, among, report),
     );
     for ((name, spans), shown) in shown.iter().zip(&names) {
         let mut line = vec![' '; columns];
@@ -69,10 +71,8 @@ pub(super) fn show(page: &mut Page, report: &Report) {
             draw(&mut line, cells(first, last), '─');
         }
         // What was stored again is not hidden by what was stored first.
-        for (mark, again) in [('o', false), ('x', true)] {
-            let marked =
-                copies.iter().filter(|copy| lane_of(copy) == *name && copy.repeats.is_some() == again);
-            for copy in marked {
+        for mark in [FIRST, ABORTED, AGAIN] {
+            for copy in copies.iter().filter(|copy| lane_of(copy) == *name && mark_of(copy) == mark) {
                 draw(&mut line, cells(copy.offset, copy.offset), mark);
             }
         }
@@ -85,21 +85,77 @@ pub(super) fn show(page: &mut Page, report: &Report) {
     }
 }
 
+/// What the picture shows: `orders-0 (1 of 4 partitions), offsets 0–79: o stored first, x stored again`.
+fn legend(
+    place: &str,
+    (low, high): (i64, i64),
+    columns: usize,
+    copies: &[&Copy],
+    among: usize,
+    report: &Report,
+) -> String {
+    let among = if among > 1 { format!(" (1 of {among} partitions with copies)") } else { String::new() };
+    let mut said = format!("{place}{among}, {}: o stored first, x stored again", offsets(low, high));
+    if copies.iter().any(|copy| mark_of(copy) == ABORTED) {
+        said.push_str(", a aborted");
+    }
+    let wide = (i128::from(high) - i128::from(low)) / columns.max(1) as i128 + 1;
+    if wide > 1 {
+        said = format!("{said}; up to {wide} offsets a column");
+    }
+    let omitted = |finding: &Finding| {
+        finding.groups_omitted > 0 || finding.groups.iter().any(|group| group.copies_omitted > 0)
+    };
+    if report.findings.iter().any(omitted) {
+        said.push_str("; only listed copies are marked");
+    }
+    said
+}
+
+/// Stored first, an original.
+const FIRST: char = 'o';
+/// Stored again.
+const AGAIN: char = 'x';
+/// In an aborted transaction, first or again.
+const ABORTED: char = 'a';
+
+fn mark_of(copy: &Copy) -> char {
+    match (copy.visibility, &copy.repeats) {
+        (Visibility::Aborted, _) => ABORTED,
+        (_, None) => FIRST,
+        (_, Some(_)) => AGAIN,
+    }
+}
+
 fn draw(line: &mut [char], cells: Range<usize>, mark: char) {
     line.iter_mut().take(cells.end).skip(cells.start).for_each(|cell| *cell = mark);
 }
 
-/// The partition in which most surplus copies are listed, and all copies in it.
-fn most_copies(report: &Report) -> Option<(&str, i32, Vec<&Copy>)> {
+/// A partition that is drawn.
+struct Place<'a> {
+    topic: &'a str,
+    partition: i32,
+    /// All copies in it, originals among them.
+    copies: Vec<&'a Copy>,
+    /// How many partitions hold surplus copies.
+    among: usize,
+}
+
+/// The partition in which most surplus copies are listed, of those that hold originals as well if there
+/// are such.
+fn most_copies(report: &Report) -> Option<Place<'_>> {
     let mut places: BTreeMap<(&str, i32), (usize, Vec<&Copy>)> = BTreeMap::new();
     for copy in report.findings.iter().flat_map(|one| &one.groups).flat_map(|group| &group.copies) {
         let (again, copies) = places.entry((copy.topic.as_str(), copy.partition)).or_default();
         *again += usize::from(copy.repeats.is_some());
         copies.push(copy);
     }
+    places.retain(|_, (again, _)| *again > 0);
+    let among = places.len();
     // The first of equals: the iterator goes by name, and the last maximum wins.
-    let (place, (again, copies)) = places.into_iter().rev().max_by_key(|(_, (again, _))| *again)?;
-    (again > 0).then_some((place.0, place.1, copies))
+    let ((topic, partition), (_, copies)) =
+        places.into_iter().rev().max_by_key(|(_, (again, copies))| (copies.len() > *again, *again))?;
+    Some(Place { topic, partition, copies, among })
 }
 
 fn lane_of(copy: &Copy) -> &str {

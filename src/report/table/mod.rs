@@ -14,9 +14,10 @@ mod lanes;
 mod offsets;
 mod producers;
 mod reconcile;
-mod singles;
+pub(super) mod singles;
 mod timeline;
 
+pub(super) use backdrop::provisional;
 pub use compare::{Events, write as write_compared};
 pub(super) use copies::writer;
 pub(super) use coverage::of_answer;
@@ -116,13 +117,19 @@ enum Amount {
 }
 
 impl Amount {
-    /// How many entries of a list are shown that has room for `few`.
-    const fn most(self, few: usize) -> usize {
+    /// How many of `all` entries are shown in a list that has room for `few`.
+    fn most(self, few: usize, all: usize) -> usize {
         match self {
-            Self::OfAScreen => few,
+            Self::OfAScreen => most(few, all),
             Self::All => usize::MAX,
         }
     }
+}
+
+/// How many of `all` lines are shown where there is room for `few`: a line that says that one more is left
+/// out takes the room of that one.
+pub(super) const fn most(few: usize, all: usize) -> usize {
+    if all <= few.saturating_add(1) { all } else { few }
 }
 
 /// The worst first; among equals as the report has them.

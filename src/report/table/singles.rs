@@ -1,6 +1,6 @@
 //! Evidence that is no copy: gaps, transactions, stretches, snapshots, records, ranges.
 
-use super::{Amount, escaped, named};
+use super::{Amount, escaped, most, named};
 use crate::finding::phrase::offsets;
 use crate::finding::{
     DivergentRange, Finding, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference,
@@ -14,27 +14,44 @@ const EXAMPLES: usize = 3;
 /// Consumer groups that are named.
 const GROUPS: usize = 5;
 
+/// The first gaps, transactions and stretches of a finding, one line each, for a ticket.
+pub(in crate::report) fn lines(finding: &Finding, few: usize, zone: &Zone) -> Vec<String> {
+    fn first<T>(all: &[T], omitted: u64, few: usize, say: impl Fn(&T) -> String) -> Vec<String> {
+        let shown = most(few, all.len());
+        let mut lines: Vec<String> = all.iter().take(shown).map(say).collect();
+        let rest = ((all.len() - shown) as u64).saturating_add(omitted);
+        if rest > 0 {
+            lines.push(format!("… and {} more", number(rest)));
+        }
+        lines
+    }
+    let mut lines = first(&finding.gaps, finding.gaps_omitted, few, gap);
+    lines.extend(first(&finding.transactions, 0, few, transaction));
+    lines.extend(first(&finding.stretches, finding.stretches_omitted, few, |one| stretch(one, zone)));
+    lines
+}
+
 pub(super) fn show(page: &mut Page, finding: &Finding, amount: Amount) {
-    let most = amount.most(EXAMPLES);
     let zone = page.zone().clone();
-    examples(page, most, &finding.gaps, finding.gaps_omitted, gap);
-    examples(page, most, &finding.transactions, 0, transaction);
-    examples(page, most, &finding.stretches, finding.stretches_omitted, |one| stretch(one, &zone));
-    examples(page, most, &finding.snapshots, 0, snapshot);
+    examples(page, amount, &finding.gaps, finding.gaps_omitted, gap);
+    examples(page, amount, &finding.transactions, 0, transaction);
+    examples(page, amount, &finding.stretches, finding.stretches_omitted, |one| stretch(one, &zone));
+    examples(page, amount, &finding.snapshots, 0, snapshot);
     if let Some(partitioner) = &finding.partitioner {
         page.paragraph(2, &format!("The other keys follow {}.", named(partitioner)));
     }
-    examples(page, most, &finding.records, finding.records_omitted, misrouted);
-    examples(page, most, &finding.ranges, 0, range);
+    examples(page, amount, &finding.records, finding.records_omitted, misrouted);
+    examples(page, amount, &finding.ranges, 0, range);
     consumed(page, finding);
 }
 
 /// Whose sequences are missing, where and why, for findings that are told in a few lines.
 pub(super) fn show_gaps(page: &mut Page, finding: &Finding) {
-    examples(page, EXAMPLES, &finding.gaps, finding.gaps_omitted, gap);
+    examples(page, Amount::OfAScreen, &finding.gaps, finding.gaps_omitted, gap);
 }
 
-fn examples<T>(page: &mut Page, most: usize, all: &[T], omitted: u64, say: impl Fn(&T) -> String) {
+fn examples<T>(page: &mut Page, amount: Amount, all: &[T], omitted: u64, say: impl Fn(&T) -> String) {
+    let most = amount.most(EXAMPLES, all.len());
     for one in all.iter().take(most) {
         page.item(2, &say(one));
     }

@@ -1,6 +1,6 @@
 //! One sentence that says what is stored and, as far as that is sure, how it came about.
 
-use super::{Protected, duplicates, ordinary, phrases, worst};
+use super::{Protected, duplicates, is_duplicate, ordinary, phrases, worst};
 use crate::finding::{Code, Finding, Severity};
 use crate::report::model::Report;
 use crate::report::wording::{counted, number, topics};
@@ -17,8 +17,13 @@ pub(super) fn of(report: &Report) -> String {
 /// Options of `scan` by which only some of the surplus copies are told of.
 const CHOOSING: [&str; 5] = ["since", "until", "firstOffset", "lastOffset", "pid"];
 
+/// Whether only some of the surplus copies were asked for.
+fn is_narrowed(report: &Report) -> bool {
+    CHOOSING.iter().any(|option| report.invocation.options.contains_key(*option))
+}
+
 fn nothing(report: &Report) -> String {
-    let chosen = CHOOSING.iter().any(|option| report.invocation.options.contains_key(*option));
+    let chosen = is_narrowed(report);
     let records: u64 = ordinary(report).map(|topic| topic.visibility.read_uncommitted.records).sum();
     let any_identity = ordinary(report).any(|topic| topic.identity.is_some());
     let read = counted(records, "record");
@@ -63,7 +68,11 @@ fn bad(worst: &Finding, report: &Report) -> String {
             Code::IdempotenceOff => unprotected(worst, report),
             _ => phrases::single(worst, &place),
         };
-        return if also > 0 { format!("{single}; {}", repeated(also)) } else { single };
+        return if also > 0 {
+            format!("{single}; {}", repeated(also))
+        } else {
+            format!("{single}{}", none_twice(report))
+        };
     }
     let hedge = phrases::hedge(worst.confidence);
     if worst.code == Code::MisplacedBatch && others == 1 {
@@ -91,6 +100,17 @@ fn bad(worst: &Finding, report: &Report) -> String {
             "{events} of {place} {verb} stored more than once ({} copies too many): {how}",
             number(copies)
         )
+    }
+}
+
+/// `; no event is stored twice`, where that was looked for: what somebody wants to know first.
+fn none_twice(report: &Report) -> &'static str {
+    let looked = ordinary(report).any(|topic| topic.identity.is_some()) && !is_narrowed(report);
+    let found = report.findings.iter().any(|one| is_duplicate(one.code) && one.counts.surplus_records > 0);
+    match (looked && !found, report.verdict.complete && !report.verdict.interrupted) {
+        (false, _) => "",
+        (true, true) => "; no event is stored twice",
+        (true, false) => "; no event is stored twice in what could be read",
     }
 }
 

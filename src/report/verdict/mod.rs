@@ -101,7 +101,10 @@ fn what(worst: &Finding, report: &Report) -> String {
     }
     let several = duplicates(&report.findings).count() > 1;
     let subject = if several { "The most serious finding: " } else { "" };
-    let written = worst.window.as_ref().map(|window| phrases::written(window, copies)).unwrap_or_default();
+    if worst.code == Code::AbortedThenRetried {
+        return format!("{}.", opening(&phrases::fit(&worst.title), &worst.topics));
+    }
+    let written = phrases::written(worst, copies);
     format!(
         "{subject}{} of {} in {}{written}.",
         counted(copies, "surplus record"),
@@ -138,16 +141,13 @@ fn readers(report: &Report) -> Option<String> {
 
 /// How sure the mechanism is, and which rivals are left; what a single fact means.
 fn sureness(worst: &Finding) -> String {
-    let rivals: Vec<_> = worst
-        .alternatives
-        .iter()
-        .filter(|rival| rival.kept)
-        .map(|rival| phrases::fit(&rival.code))
-        .take(3)
-        .collect();
+    let rivals: Vec<_> =
+        worst.alternatives.iter().filter(|rival| rival.kept).map(|rival| phrases::fit(&rival.code)).collect();
     let left = if rivals.is_empty() { String::new() } else { format!("; not excluded: {}", listed(&rivals)) };
     let (code, sure) = (worst.code, worst.confidence);
     if !is_duplicate(code) {
+        // What is certain has no rival; those that are kept are about what led to it.
+        let left = if sure == Confidence::Certain { "" } else { &left };
         return format!("{code} ({sure}{left}) means: {}.", explain::of(code).meaning);
     }
     let says = match worst.confidence {
@@ -209,14 +209,10 @@ fn about_nothing(report: &Report) -> Vec<String> {
     } else if let [topic] = judged.as_slice()
         && let Some(identity) = &topic.identity
     {
-        let strict = match report.invocation.options.get("strictKey") {
-            Some(serde_json::Value::Bool(true)) => Strictness::KeyAlone,
-            _ => Strictness::KeyAndContent,
-        };
         sentences.push(format!(
             "Two records of {} count as one event when {}.",
             phrases::topic(topic),
-            phrases::agreement(&identity.key, strict),
+            agreement(&identity.key, report),
         ));
     } else if !judged.is_empty() {
         sentences.push(
@@ -247,6 +243,15 @@ fn about_nothing(report: &Report) -> Vec<String> {
         );
     }
     sentences
+}
+
+/// When two records count as one event.
+pub(super) fn agreement(key: &str, report: &Report) -> String {
+    let strict = match report.invocation.options.get("strictKey") {
+        Some(serde_json::Value::Bool(true)) => Strictness::KeyAlone,
+        _ => Strictness::KeyAndContent,
+    };
+    phrases::agreement(key, strict)
 }
 
 fn ordinary(report: &Report) -> impl Iterator<Item = &TopicReport> {
@@ -307,7 +312,9 @@ fn protection(report: &Report) -> Option<String> {
             Code::IdempotenceIneffective | Code::BrokerDedupLost | Code::ProducerIdCollision
         )
     });
-    (!doubtful).then(|| {
+    // Beside a transaction that was rolled back, and nothing else, it would point at the application.
+    let rolled_back = worst(&report.findings).is_some_and(|worst| worst.code == Code::AbortedThenRetried);
+    (!doubtful && !rolled_back).then(|| {
         "Every record carries a producer id: idempotence was on, which stops network retries but no resend by an \
          application."
             .to_owned()

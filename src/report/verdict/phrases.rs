@@ -1,6 +1,6 @@
 //! Parts of sentences: one phrase a code, in words that need no manual.
 
-use crate::finding::{Code, Confidence, Finding, Window};
+use crate::finding::{Code, Confidence, Finding};
 use crate::report::escape::Terminal;
 use crate::report::model::TopicReport;
 use crate::report::wording;
@@ -103,11 +103,18 @@ pub(super) const fn hedge(confidence: Confidence) -> &'static str {
     }
 }
 
-/// `, written 2023-11-14 22:13:20.005 – 22:13:21.000 UTC`.
-pub(super) fn written(window: &Window, copies: u64) -> String {
+/// `, with times 2023-11-14 22:13:20.005 – 22:13:21.000 UTC`.
+pub(super) fn written(finding: &Finding, copies: u64) -> String {
+    let Some(window) = &finding.window else { return String::new() };
     let span = wording::span(window.first_timestamp, window.last_timestamp);
     match (span.is_empty(), copies) {
         (true, _) => String::new(),
+        (false, 1) if finding.keeps_times() => {
+            format!(", with the record time {span} UTC of what it repeats")
+        }
+        (false, _) if finding.keeps_times() => {
+            format!(", with the record times {span} UTC of what they repeat")
+        }
         (false, 1) => format!(", with the time {span} UTC"),
         (false, _) => format!(", with times {span} UTC"),
     }

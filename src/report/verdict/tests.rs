@@ -271,7 +271,7 @@ fn unprotected_records_are_a_share_in_the_headline() {
     let verdict = of(&report, Some(Severity::Low));
     assert_eq!(
         verdict.headline,
-        "20 of 80 records in topic orders were written without protection against retries"
+        "20 of 80 records in topic orders were written without protection against retries; no event is stored twice"
     );
     assert_eq!(
         verdict.sentences[1],
