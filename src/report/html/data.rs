@@ -86,6 +86,7 @@ fn write_finding(finding: &Finding, strings: &Strings<'_>, out: &mut dyn Write) 
         if let Some(level) = &finding.level {
             fields.insert("howEqual".to_owned(), Value::String(spelled(level.words(), TEXT)));
         }
+        fields.insert("keepsTimes".to_owned(), Value::Bool(finding.keeps_times()));
     }
     serde_json::to_writer(&mut *out, &Slim { rest, groups: Groups(&finding.groups, strings) })?;
     Ok(())

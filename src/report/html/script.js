@@ -86,11 +86,12 @@
   }
   function later(millis) {
     const sign = millis < 0 ? '−' : '+', size = Math.abs(millis);
+    const [tenths, seconds, minutes, hours] = [100, 1000, 60000, 3600000].map(unit => Math.round(size / unit));
     if (size < 1000) return `${sign}${size} ms`;
-    if (size < 60000) return `${sign}${(size / 1000).toFixed(1)} s`;
-    if (size < 3600000) return `${sign}${Math.floor(size / 60000)} min ${Math.floor(size / 1000) % 60} s`;
-    if (size < 86400000) return `${sign}${Math.floor(size / 3600000)} h ${Math.floor(size / 60000) % 60} min`;
-    return `${sign}${number(Math.floor(size / 86400000))} d ${Math.floor(size / 3600000) % 24} h`;
+    if (tenths < 600) return `${sign}${(tenths / 10).toFixed(1)} s`;
+    if (seconds < 3600) return `${sign}${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+    if (minutes < 1440) return `${sign}${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+    return `${sign}${number(Math.floor(hours / 24))} d ${hours % 24} h`;
   }
   /* A large letter in front, unless the line begins with a name. */
   const opening = text => /^[a-z]+([ ,]|$)/.test(text) && !data.topics.some(topic => text.startsWith(topic.topic))
@@ -113,6 +114,15 @@
     if (finding.partitions.length > 6) names.push(`${number(finding.partitions.length - 6)} more`);
     return names.join(', ');
   };
+  /* What tells the events of a finding. */
+  const identityOf = finding => {
+    const topic = data.topics.find(one => one.topic === finding.topics[0]);
+    const key = topic && topic.identity ? topic.identity.key : 'event';
+    return key === 'record-key' ? 'record key' : key;
+  };
+  /* Of an event that was aborted and written again the later copy is the one to keep. */
+  const again = finding => finding.code === 'aborted-then-retried' ? `${number(finding.counts.surplusRecords)} written again after an abort`
+    : counted(finding.counts.surplusRecords, 'surplus record');
   const chip = severity => el('span', {class: `chip ${severity}`}, severity);
 
   /* ---- the head ---- */
@@ -186,7 +196,7 @@
       onclick: () => choose(finding)},
       el('span', {class: 'line'}, chip(finding.severity), el('code', {}, finding.code), el('span', {class: 'soft'}, finding.confidence)),
       el('span', {class: 'title'}, finding.title),
-      finding.counts.surplusRecords ? el('span', {class: 'soft'}, `${counted(finding.counts.groups, 'key')} · ${counted(finding.counts.surplusRecords, 'surplus record')}`) : null))));
+      finding.counts.surplusRecords ? el('span', {class: 'soft'}, `${counted(finding.counts.groups, 'event')} · ${again(finding)}`) : null))));
     if (!state.shown.length) {
       list.append(el('li', {class: 'empty'}, data.findings.length ? 'Nothing matches.' : 'Nothing was found.'));
     }
@@ -217,11 +227,11 @@
       el('div', {class: 'headline'}, chip(finding.severity), el('code', {}, finding.code),
         el('span', {class: 'soft'}, `${finding.confidence} · ${finding.id}`)),
       el('h3', {}, sentence(finding.title)),
-      el('p', {class: 'soft'}, [places(finding), window_, finding.howEqual].filter(Boolean).join(' · ')),
+      el('p', {class: 'soft'}, [places(finding), window_ && `${finding.keepsTimes ? 'record times ' : ''}${window_}`, finding.howEqual].filter(Boolean).join(' · ')),
       counts.surplusRecords ? el('p', {class: 'numbers'},
-        el('span', {}, el('b', {}, number(counts.groups)), ` key${counts.groups === 1 ? '' : 's'}`),
-        el('span', {}, el('b', {}, number(counts.surplusRecords)), ' surplus records'),
-        el('span', {}, el('b', {}, number(counts.surplusCommitted)), ' seen by read_committed')) : null,
+        el('span', {}, el('b', {}, number(counts.groups)), ` event${counts.groups === 1 ? '' : 's'}`),
+        el('span', {}, again(finding)),
+        el('span', {}, el('b', {}, number(counts.surplusCommitted)), ' of them surplus for read_committed')) : null,
       ...bullets('What the files show', finding.facts.filter(fact => fact !== finding.title).map(sentence)),
       ...bullets(finding.cause ? `Cause (${finding.cause.confidence})` : '', finding.cause ? [sentence(finding.cause.text)] : []),
       ...bullets('Not excluded', rival(true)), ...bullets('Excluded', rival(false)),
@@ -258,13 +268,14 @@
   }
 
   /* ---- groups: a virtual list, and the copies of one side by side ---- */
+  const isAborted = copy => words[copy[VISIBILITY]] === 'aborted';
   const where = copy => `${words[copy[TOPIC]]}-${copy[PARTITION]}@${copy[OFFSET]}`;
   const writer = copy => typeof copy[PRODUCER] === 'number' && copy[PRODUCER] < 0 ? 'no PID'
     : `PID ${copy[PRODUCER]}${copy[EPOCH] == null ? '' : ` epoch ${copy[EPOCH]}`}`;
   const apart = copies => {
     const [first, last] = [copies[0], copies[copies.length - 1]];
-    return copies.length > 1 && typeof first[TIMESTAMP] === 'number' && typeof last[TIMESTAMP] === 'number'
-      ? later(last[TIMESTAMP] - first[TIMESTAMP]) : '';
+    if (copies.length < 2 || typeof first[TIMESTAMP] !== 'number' || typeof last[TIMESTAMP] !== 'number') return '';
+    return first[TIMESTAMP] === last[TIMESTAMP] && words[last[TIME_TYPE]] === 'CreateTime' ? 'same client time' : later(last[TIMESTAMP] - first[TIMESTAMP]);
   };
   function chain(values) {
     const different = values.filter((value, index) => index === 0 || value !== values[index - 1]);
@@ -286,7 +297,7 @@
       el('p', {}, el('code', {}, key), el('span', {class: 'soft'}, form === 'text' ? '' : ` (${form})`)),
       el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `copies of ${key}`}, el('table', {class: 'compare'},
         el('thead', {}, el('tr', {}, el('th', {scope: 'col'}, el('span', {class: 'ne'}), 'field'),
-          shown.map((copy, index) => el('th', {scope: 'col'}, index === 0 && !copy[REPEATS] ? 'first copy' : `copy ${index + 1}`)))),
+          shown.map((copy, index) => el('th', {scope: 'col'}, index === 0 && !copy[REPEATS] ? 'original' : `copy ${Math.max(index, 1)}`)))),
         el('tbody', {}, rows.map(([name, values]) => el('tr', {class: differs(values) ? 'differs' : null},
           el('th', {scope: 'row'}, el('span', {class: 'ne', 'aria-hidden': 'true'}, differs(values) ? '≠' : ''), name,
             differs(values) ? el('span', {class: 'hidden'}, ' (differs)') : null),
@@ -297,7 +308,7 @@
   function examples(finding) {
     const shown = finding.groups.slice(0, 3).map(compare);
     const rest = Math.max(finding.counts.groups, finding.groups.length) - shown.length;
-    return rest > 0 && shown.length ? [...shown, el('p', {class: 'soft'}, `… and ${counted(rest, 'more key')}`)] : shown;
+    return rest > 0 && shown.length ? [...shown, el('p', {class: 'soft'}, `… and ${counted(rest, 'more event')}`)] : shown;
   }
 
   function groups(finding) {
@@ -305,9 +316,9 @@
     const query = state.query && keyMatches(finding, state.query) && !haystack(finding).includes(state.query) ? state.query : '';
     const status = el('span', {class: 'soft', role: 'status', 'aria-live': 'polite'});
     const space = el('div', {class: 'space'});
-    const rows = el('div', {class: 'rows', role: 'listbox', tabindex: '0', 'aria-label': 'Keys; arrows choose one, its copies are shown below'}, space);
+    const rows = el('div', {class: 'rows', role: 'listbox', tabindex: '0', 'aria-label': 'Events; arrows choose one, its copies are shown below'}, space);
     const beside = el('div', {class: 'beside'});
-    const find = el('input', {type: 'search', placeholder: 'find a key …', 'aria-label': 'Find a key', autocomplete: 'off', spellcheck: 'false', value: query});
+    const find = el('input', {type: 'search', placeholder: 'find an event …', 'aria-label': 'Find an event', autocomplete: 'off', spellcheck: 'false', value: query});
     let matching = [], chosen = 0, drawn = '';
 
     function draw() {
@@ -345,7 +356,7 @@
       space.style.height = `${matching.length * ROW}px`;
       rows.classList.toggle('few', matching.length <= 16);
       const omitted = finding.groupsOmitted ? `; ${number(finding.groupsOmitted)} more are not in this report (--max-groups 0)` : '';
-      status.textContent = `${number(all.length)} of ${number(finding.groups.length)} keys${omitted}`;
+      status.textContent = `${number(all.length)} of ${counted(finding.groups.length, 'event')}${omitted}`;
       drawn = '';
       rows.scrollTop = 0;
       pick(0);
@@ -362,8 +373,8 @@
     });
     requestAnimationFrame(() => { drawn = ''; draw(); });
     search();
-    const header = el('div', {class: 'rowhead', 'aria-hidden': 'true'}, ['key', 'copies', 'where', 'written by', 'apart'].map(title => el('span', {}, title)));
-    return [el('h4', {}, 'Keys'), el('div', {class: 'keys'}, el('div', {class: 'controls'}, find, status), el('div', {}, header, rows)), beside];
+    const header = el('div', {class: 'rowhead', 'aria-hidden': 'true'}, [identityOf(finding), 'copies', 'where', 'written by', 'apart'].map(title => el('span', {}, title)));
+    return [el('h4', {}, 'Events'), el('div', {class: 'keys'}, el('div', {class: 'controls'}, find, status), el('div', {}, header, rows)), beside];
   }
 
   /* ---- the timeline ---- */
@@ -500,16 +511,17 @@
       const [x1, y1, x2, y2] = [x(at(before)), y(before), x(at(copy)), y(copy)];
       const bend = y1 === y2 ? Math.max(-14, -Math.abs(x2 - x1) / 6) : 0;
       const path = svg('path', {class: 'join', d: `M${x1} ${y1} Q${(x1 + x2) / 2} ${(y1 + y2) / 2 + bend} ${x2} ${y2}`});
-      const first = svg('circle', {class: 'original', cx: x1, cy: y1, r: 2.6});
-      const second = svg('circle', {class: 'copy', cx: x2, cy: y2, r: 3.2});
+      const first = svg('circle', {class: isAborted(before) ? 'aborted' : 'original', cx: x1, cy: y1, r: 2.6});
+      const second = svg('circle', {class: isAborted(copy) ? 'aborted' : 'copy', cx: x2, cy: y2, r: 3.2});
       for (const node of [path, second]) node.append(titled(`${key}: ${where(before)} → ${where(copy)}, ${code}`));
       root.append(path, first, second);
     }
     const entry = (shape, text) => el('span', {}, svg('svg', {viewBox: '0 0 22 12', 'aria-hidden': 'true'}, shape), text);
     const legend = el('div', {class: 'legend'},
       entry(svg('rect', {class: 'lane-1', x: 0, y: 2, width: 22, height: 8, rx: 2}), 'a session, from its first record to its last'),
-      all.length ? entry(svg('circle', {class: 'original', cx: 11, cy: 6, r: 3}), 'first copy') : null,
-      all.length ? entry(svg('circle', {class: 'copy', cx: 11, cy: 6, r: 4}), `surplus copy${kept.length < all.length ? ' (a sample)' : ''}`) : null,
+      all.length ? entry(svg('circle', {class: 'original', cx: 11, cy: 6, r: 3}), 'original') : null,
+      all.some(one => isAborted(one.copy)) ? entry(svg('circle', {class: 'aborted', cx: 11, cy: 6, r: 3}), 'in an aborted transaction') : null,
+      all.length ? entry(svg('circle', {class: 'copy', cx: 11, cy: 6, r: 4}), `later copy${kept.length < all.length ? ' (a sample)' : ''}`) : null,
       stretches.length ? entry(svg('rect', {class: 'unprotected', x: 0, y: 0, width: 22, height: 12}), 'without protection') : null,
       Object.entries(EVENTS).filter(([kind]) => happened.some(event => event.one.kind === kind)).map(([kind, {mark, style, says}]) =>
         el('span', {}, el('b', {class: `sign ${style}`, 'aria-hidden': 'true'}, mark), says)),
@@ -585,6 +597,12 @@
     if (!shown.length) $('topic-tables').append(el('p', {class: 'soft'}, 'No topics.'));
   }
 
+  /* What the name of a session means. */
+  function namedSession(rows) {
+    const parts = rows.map(row => /^(\d+)#(\d+)$/.exec(row[0])).find(Boolean);
+    return parts ? el('p', {class: 'soft'}, `${parts[0]} means producer id ${parts[1]}, session ${parts[2]}`) : null;
+  }
+
   function producers() {
     const rows = data.producers.flatMap(producer => producer.sessions.map(session => {
       const [first, last] = [session.epochs[0], session.epochs[session.epochs.length - 1]];
@@ -596,7 +614,8 @@
     const target = $('producer-table');
     if (!rows.length) { target.append(el('p', {class: 'soft'}, 'No record carries a producer id.')); return; }
     target.append(el('div', {class: 'panel'}, table(['session', 'transactional id', 'partition', 'offsets', 'epochs', 'sequences', 'records', `times (${ZONE})`], rows.slice(0, 1000), ['', '', '', '', 'n', '', 'n', ''], 'producer sessions'),
-      rows.length > 1000 || data.producersOmitted ? el('p', {class: 'soft'}, `… and ${number(Math.max(rows.length - 1000, 0))} more sessions, ${number(data.producersOmitted)} more producers`) : null));
+      namedSession(rows),
+      rows.length > 1000 || data.producersOmitted ? el('p', {class: 'soft'}, `… and ${[[Math.max(rows.length - 1000, 0), 'more session'], [data.producersOmitted, 'more producer']].filter(([count]) => count).map(([count, word]) => counted(count, word)).join(', ')}`) : null));
   }
 
   function coverage() {
