@@ -240,6 +240,9 @@ fn the_timeline_tells_what_happened_and_which_copies_show_it() {
     let shown = table(&["--timeline"]);
     let timeline = shown.split_once("Timeline (UTC").unwrap().1;
     assert!(timeline.contains("only in "), "{shown}");
+    let there = table(&["--timeline", "--tz", "Asia/Kolkata"]);
+    assert!(there.contains("Timeline (Asia/Kolkata") && there.contains("UTC+05:30"), "{there}");
+    assert!(!there.contains(" UTC "), "{there}");
     let answer = told(&paths, &["--timeline", "--max-ranges", "0"], 1);
     let events = answer["events"].as_array().unwrap();
     assert_eq!(answer["eventsOmitted"], 0);

@@ -130,6 +130,10 @@ fn an_acknowledged_offset_that_holds_another_record_is_told() {
     let table = reconcile(&[topic.data()], &list, &more);
     let table = String::from_utf8(table.stdout).unwrap();
     assert!(table.contains("lost (line 3): offset 1 of partition 0 holds b"), "{table}");
+    assert!(table.contains("sent 1970-01-01 00:00:00.006 UTC"), "{table}");
+    let more: Vec<&str> = more.into_iter().chain(["--tz", "Asia/Kolkata"]).collect();
+    let there = String::from_utf8(reconcile(&[topic.data()], &list, &more).stdout).unwrap();
+    assert!(there.contains("sent 1970-01-01 05:30:00.006 UTC+05:30"), "{there}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use dedup_audit::finding::{BusinessKey, Code};
 use dedup_audit::report::layout::Width;
 use dedup_audit::report::list::{List, ListRow};
 use dedup_audit::report::model::Note;
+use dedup_audit::report::wording::Zone;
 use dedup_audit::report::{Report, escape, html, json, markdown, ndjson, saved, show, table};
 use support::assert_follows_the_schema;
 
@@ -89,7 +90,8 @@ fn one_finding_in_full_reads_as_it_should() {
     let mut finding = samples::resend();
     finding.groups.truncate(2);
     let mut text = Vec::new();
-    show::write_table(&finding, Width::new(80), &mut text).expect("memory takes everything");
+    show::write_table(&finding, &Zone::default(), Width::new(80), &mut text)
+        .expect("memory takes everything");
     assert_reads("resend-80.txt", &String::from_utf8(text).expect("it is text"));
 }
 

@@ -291,3 +291,14 @@ fn lines_that_come_early_are_those_of_the_whole_report() {
         assert_eq!(read, json, "{set}: nothing is lost on the way");
     }
 }
+
+#[test]
+fn one_finding_tells_its_times_in_the_zone() {
+    let home = tempfile::tempdir().unwrap();
+    let report = home.path().join("report.json");
+    let path = report.to_str().unwrap();
+    run(&["scan", &format!("{RESEND}/data"), "-o", path]);
+    let shown = text(&run(&["show", "DA-", path, "--tz", "Asia/Kolkata"]).stdout);
+    assert!(shown.contains("21:31:24.244 – 21:31:24.343 UTC+05:30"), "{shown}");
+    assert!(shown.contains("2026-11-29 21:31:24.288 UTC+05:30") && !shown.contains("16:01:2"), "{shown}");
+}

@@ -79,11 +79,12 @@ pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
     let outcome = Outcome::of_found(!compared.all_equal());
     let answer = Answer::new(options.invocation, as_of, reading, compared, coverage);
     let answer = redaction::answer(&redactor, answer)?;
+    let zone = arguments.evidence.zone();
     let events = if arguments.timeline { Events::Shown } else { Events::LeftOut };
     arguments.output.write_answer(
         &sink,
         out,
-        |width, out| table::write_compared(&answer, events, width, out),
+        |width, out| table::write_compared(&answer, events, &zone, width, out),
         &answer,
     )?;
     Ok(status::of(outcome, reading))

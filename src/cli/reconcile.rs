@@ -179,11 +179,11 @@ fn answer(
     let reading = Reading::of_verdict(&report.verdict);
     let outcome = Outcome::of_found(!body.all_once());
     let answer = Answer::new(invocation.clone(), report.as_of_timestamp, reading, body, report.coverage);
-    let answer = redaction::answer(redactor, answer)?;
+    let (answer, zone) = (redaction::answer(redactor, answer)?, arguments.evidence.zone());
     arguments.output.write_answer(
         &arguments.evidence.sink(),
         out,
-        |width, out| table::write_reconciled(&answer, width, out),
+        |width, out| table::write_reconciled(&answer, &zone, width, out),
         &answer,
     )?;
     Ok(status::of(outcome, reading))

@@ -48,6 +48,9 @@ pub struct ShowArguments {
     /// A report of `scan`, JSON or NDJSON; - is standard input
     #[arg(value_name = "REPORT")]
     report: PathBuf,
+    /// The time zone of the table; JSON is always in UTC
+    #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
+    tz: TimeZone,
     #[command(flatten)]
     redaction: RedactionArguments,
     #[command(flatten)]
@@ -112,10 +115,11 @@ pub(super) fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<Exi
     arguments.output.check(&sink)?;
     let report = redaction::report(&arguments.redaction.redactor()?, read(&arguments.report)?)?;
     let finding = find(&report, &arguments.id)?;
+    let zone = Zone::new(arguments.tz.clone());
     arguments.output.write(
         &sink,
         out,
-        |width, out| show::write_table(finding, width, out),
+        |width, out| show::write_table(finding, &zone, width, out),
         |out| show::write_json(&report, finding, out),
     )?;
     Ok(ExitCode::SUCCESS)

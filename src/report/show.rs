@@ -5,7 +5,8 @@ use super::escape::{Terminal, width};
 use super::layout::{Page, Width};
 use super::model::{Invocation, Redaction, Report, SCHEMA_VERSION, Tool};
 use super::table;
-use super::wording::{business_key, number, time};
+use super::wording::{Zone, business_key, number};
+use super::zoned::told;
 use crate::finding::{Copy, Finding, Group};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,8 +18,9 @@ const COPY: usize = 44;
 const FIELD: usize = 18;
 
 /// Writes the finding for people.
-pub fn write_table(finding: &Finding, width: Width, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(width);
+pub fn write_table(finding: &Finding, zone: &Zone, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(width).in_zone(zone.clone());
+    let finding = &*told(finding, zone);
     table::show_whole(&mut page, finding);
     for group in &finding.groups {
         page.blank();
@@ -67,12 +69,14 @@ fn side_by_side(page: &mut Page, group: &Group) {
     page.paragraph(0, &Terminal::text(&key).cut(2000).shown());
     let room = page.width().columns().saturating_sub(FIELD).max(1);
     let columns: Vec<Vec<String>> =
-        group.copies.iter().enumerate().map(|(at, copy)| fields(at, copy)).collect();
+        group.copies.iter().enumerate().map(|(at, copy)| fields(at, copy, page.zone())).collect();
     let wide = columns.iter().flatten().map(|cell| width(cell)).max().unwrap_or(0).min(COPY).min(room);
     let beside = (room / (wide + 2)).max(1);
     for block in columns.chunks(beside) {
         let mut lines = Vec::new();
+        let time = if page.zone().is_utc() { "time (UTC)" } else { TIME };
         for (row, name) in NAMES.iter().enumerate() {
+            let name = if *name == TIME { time } else { name };
             let cells: Vec<&str> =
                 block.iter().filter_map(|column| column.get(row)).map(String::as_str).collect();
             if cells.iter().all(|cell| cell.is_empty()) && row > 0 {
@@ -95,11 +99,14 @@ fn side_by_side(page: &mut Page, group: &Group) {
     }
 }
 
+/// Where it is not UTC, the zone stands in the cells.
+const TIME: &str = "time";
+
 const NAMES: [&str; 19] = [
     "",
     "partition",
     "offset",
-    "time (UTC)",
+    TIME,
     "timestamp type",
     "producer id",
     "producer epoch",
@@ -118,16 +125,20 @@ const NAMES: [&str; 19] = [
 ];
 
 /// What stands beside [`NAMES`].
-fn fields(at: usize, copy: &Copy) -> Vec<String> {
+fn fields(at: usize, copy: &Copy, zone: &Zone) -> Vec<String> {
     fn maybe<T: ToString>(value: Option<T>) -> String {
         value.map(|value| value.to_string()).unwrap_or_default()
     }
     let repeats = copy.repeats.as_ref().map(|to| format!("{}-{}@{}", to.topic, to.partition, to.offset));
     vec![
-        if at == 0 && copy.repeats.is_none() { "first copy".to_owned() } else { format!("copy {}", at + 1) },
+        if at == 0 && copy.repeats.is_none() { "original".to_owned() } else { format!("copy {}", at.max(1)) },
         format!("{}-{}", copy.topic, copy.partition),
         copy.offset.to_string(),
-        time(copy.timestamp, None),
+        if zone.is_utc() {
+            zone.time(copy.timestamp, None)
+        } else {
+            zone.labelled_span(copy.timestamp, None)
+        },
         copy.timestamp_type.clone(),
         if copy.producer_id < 0 { "none".to_owned() } else { copy.producer_id.to_string() },
         maybe(copy.producer_epoch),

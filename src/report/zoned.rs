@@ -3,6 +3,7 @@
 //! The judgement speaks in UTC: RFC 3339 (`2023-11-14T22:13:20.005Z`), or times of day with `UTC` behind
 //! them. For people who asked for a zone the same moments are told in it, before a form is made.
 
+use super::compare::Compared;
 use super::model::Report;
 use super::offsets::Offsets;
 use super::producers::Producers;
@@ -67,6 +68,13 @@ impl Sentences for Trace {
 impl Sentences for Offsets {
     fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
         self.findings.each(change);
+    }
+}
+
+impl Sentences for Compared {
+    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
+        self.findings.each(change);
+        self.events.each(change);
     }
 }
 

@@ -9,7 +9,8 @@ use crate::report::compare::{Compared, Mirror, Pair, Range, Side};
 use crate::report::escape::Terminal;
 use crate::report::layout::{Page, Width};
 use crate::report::model::LeaderEpochStart;
-use crate::report::wording::{business_key, counted, number, time};
+use crate::report::wording::{Zone, business_key, counted, number};
+use crate::report::zoned::told;
 use std::io::{self, Write};
 
 /// Entries of each list that are shown.
@@ -29,9 +30,15 @@ pub enum Events {
 }
 
 /// Writes the answer.
-pub fn write(answer: &Answer<Compared>, events: Events, width: Width, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(width);
-    let told = &answer.body;
+pub fn write(
+    answer: &Answer<Compared>,
+    events: Events,
+    zone: &Zone,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page::new(width).in_zone(zone.clone());
+    let told = &*told(&answer.body, zone);
     page.paragraph(0, &headline(told, answer.reading()));
     let mut in_order: Vec<&Pair> = told.pairs.iter().collect();
     in_order.sort_by_key(|pair| pair.equal);
@@ -243,6 +250,7 @@ fn ranges(page: &mut Page, label: &str, ranges: &[Range]) {
 }
 
 fn records(page: &mut Page, pair: &Pair) {
+    let zone = page.zone().clone();
     for one in pair.records.iter().take(SHOWN) {
         let copy = &one.copy;
         let writer = copy.session.as_ref().map_or_else(
@@ -260,7 +268,7 @@ fn records(page: &mut Page, pair: &Pair) {
                 "{key}  {} offset {}, {writer}, {}{seen}",
                 escaped(&copy.directory),
                 copy.offset,
-                time(copy.timestamp, None)
+                zone.labelled_span(copy.timestamp, None)
             ),
         );
     }

@@ -8,7 +8,7 @@ use crate::report::answer::Answer;
 use crate::report::escape::Terminal;
 use crate::report::layout::{Page, Width};
 use crate::report::reconcile::{Acknowledgement, MissingStretch, Neighbour, Reconciled, Seen, StoredKey};
-use crate::report::wording::{business_key, counted, number, span};
+use crate::report::wording::{Zone, business_key, counted, number};
 use std::io::{self, Write};
 
 /// Entries of each list that are shown.
@@ -17,8 +17,8 @@ const SHOWN: usize = 10;
 const KEY_COLUMNS: usize = 48;
 
 /// Writes the answer.
-pub fn write(answer: &Answer<Reconciled>, width: Width, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page::new(width);
+pub fn write(answer: &Answer<Reconciled>, zone: &Zone, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(width).in_zone(zone.clone());
     let told = &answer.body;
     page.paragraph(0, &headline(told));
     page.blank();
@@ -123,7 +123,8 @@ fn stretches(page: &mut Page, told: &Reconciled) {
     page.blank();
     page.paragraph(0, if told.evidence_complete { "Missing" } else { "Not in what was read" });
     for stretch in missing.stretches.iter().take(SHOWN) {
-        page.item(2, &stretch_line(stretch));
+        let line = stretch_line(stretch, page.zone());
+        page.item(2, &line);
         let beside = [("before", &stretch.before), ("behind", &stretch.after)];
         for (side, neighbour) in beside {
             if let Some(neighbour) = neighbour {
@@ -152,10 +153,10 @@ fn stretches(page: &mut Page, told: &Reconciled) {
     more(page, missing.stretch_count, missing.stretches.len(), "stretches");
 }
 
-fn stretch_line(stretch: &MissingStretch) -> String {
+fn stretch_line(stretch: &MissingStretch, zone: &Zone) -> String {
     let (first, last) = (&stretch.first, &stretch.last);
-    let times = span(first.timestamp, last.timestamp);
-    let times = if times.is_empty() { times } else { format!(", sent {times} UTC") };
+    let times = zone.labelled_span(first.timestamp, last.timestamp);
+    let times = if times.is_empty() { times } else { format!(", sent {times}") };
     if stretch.count == 1 {
         format!("{}  line {}{times}", key(&first.business_key), first.line)
     } else {
