@@ -39,6 +39,7 @@ const PASSING: &[&str] = &[
     "client-franz-go",
     "client-kafkajs",
     "compacted",
+    "consumer-rewind",
     "crash-live-copy",
     "crash-preallocated-zero-tail",
     "crash-restart-resend",
@@ -75,6 +76,7 @@ const PASSING: &[&str] = &[
     "two-producers-same-key",
     "txn-commit-abort-tv2",
     "txn-hanging",
+    "unclean-election",
 ];
 
 /// The label, and perhaps a code, for an innocent repeat of a key.
