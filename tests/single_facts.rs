@@ -162,3 +162,65 @@ fn a_leader_epoch_that_goes_back_is_told_though_no_checksum_covers_it() {
     fs::write(&log, bytes).unwrap();
     assert_eq!(copied.told(), pairs(&[("leader-epoch-anomaly", "telemetry-0")]));
 }
+
+/// Entries of the index of a closed segment, in which one is (65, 4178).
+const INDEX: &str = "telemetry-0/00000000000000000145.index";
+/// The like of time and offset.
+const TIMES: &str = "telemetry-0/00000000000000000145.timeindex";
+
+fn entry(offset: i32, position: i32) -> [u8; 8] {
+    [offset.to_be_bytes(), position.to_be_bytes()].concat().try_into().unwrap()
+}
+
+#[test]
+fn an_index_that_leads_astray_is_told_with_its_entry() {
+    let said = |index: &[u8]| {
+        let copied = Copied::of("clean-large-ish");
+        fs::write(copied.at(INDEX), index).unwrap();
+        assert_eq!(copied.told(), pairs(&[("index-mismatch", "telemetry-0")]));
+        let findings = copied.findings();
+        assert!(findings[0]["facts"][0].as_str().unwrap().contains("145.index entry"), "{findings:#?}");
+        findings[0]["ranges"][0]["what"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(said(&entry(65, 4179)), "index-points-nowhere");
+    assert_eq!(said(&entry(65, 9_000)), "index-behind-the-end");
+    assert_eq!(said(&entry(4, 4178)), "index-skips-records");
+    assert_eq!(said(&entry(128, 4178)), "index-names-another-segment");
+    assert_eq!(said(&[entry(65, 4178), entry(64, 4300)].concat()), "index-goes-back");
+
+    let copied = Copied::of("clean-large-ish");
+    let mut times = fs::read(copied.at(TIMES)).unwrap();
+    times.rotate_left(12);
+    fs::write(copied.at(TIMES), &times).unwrap();
+    assert_eq!(copied.told(), pairs(&[("index-mismatch", "telemetry-0")]));
+    // The index of another segment.
+    let copied = Copied::of("clean-large-ish");
+    fs::copy(copied.at("telemetry-1/00000000000000000000.index"), copied.at(INDEX)).unwrap();
+    assert_eq!(copied.told(), pairs(&[("index-mismatch", "telemetry-0")]));
+}
+
+#[test]
+fn what_brokers_leave_in_indexes_by_nature_is_innocent() {
+    let right = entry(65, 4178);
+    let innocent = |index: &[u8]| {
+        let copied = Copied::of("clean-large-ish");
+        fs::write(copied.at(INDEX), index).unwrap();
+        assert!(copied.told().is_empty(), "{index:?}");
+    };
+    // Preallocated zeros, none used, the last offset of a follower's append of several batches.
+    innocent(&[&right[..], &[0; 800]].concat());
+    innocent(&[0; 800]);
+    innocent(&[]);
+    innocent(&entry(100, 4178));
+
+    // The active segment of a broker that runs, and what it had not flushed when it died.
+    let copied = Copied::of("clean-large-ish");
+    fs::remove_file(copied.at(".kafka_cleanshutdown")).unwrap();
+    for index in ["telemetry-0/00000000000000000516.index", INDEX] {
+        fs::write(copied.at(index), entry(60, 77)).unwrap();
+    }
+    assert_eq!(copied.told(), pairs(&[("index-mismatch", "telemetry-0")]));
+    assert_eq!(copied.findings()[0]["ranges"].as_array().unwrap().len(), 1);
+    fs::write(copied.at("recovery-point-offset-checkpoint"), "0\n1\ntelemetry 0 200\n").unwrap();
+    assert!(copied.told().is_empty());
+}

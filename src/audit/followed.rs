@@ -287,6 +287,7 @@ mod tests {
             len,
             identity: None,
             tail: TailExpectation::MayBeTorn,
+            indexes: super::super::segment_indexes::Checked::default(),
         };
         let lane = RecordLane::Skip;
         let subject = Subject { context: PartitionContext::default(), lane, segments: vec![segment] };

@@ -39,6 +39,7 @@ mod replicas;
 mod restored;
 mod routing;
 mod samples;
+mod segment_indexes;
 mod side_by_side;
 mod snapshots;
 mod sought;

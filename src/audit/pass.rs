@@ -10,11 +10,14 @@ use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
 use super::followed::NotFollowed;
 use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
 use super::progress::Progress;
+use super::segment_indexes::Checked;
 use super::watch::Watch;
 use crate::candidates::{DigestKey, RowStore};
 use crate::compare::Sketch;
 use crate::error::AuditError;
-use crate::facts::{Ledger, PartitionContext, PartitionFacts, Readable, ReadableRecords};
+use crate::facts::{
+    IndexFault, IndexWalk, Ledger, PartitionContext, PartitionFacts, Readable, ReadableRecords,
+};
 use crate::format::segment::TailExpectation;
 use crate::format::{ByteSource, Damage, DamageKind, SegmentItem, SegmentScanner, TimestampType};
 use crate::input::{self, FileIdentity, FilePlace, ReadMode, SegmentSource};
@@ -28,6 +31,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Chunks that may be under way or wait for their turn, for each thread.
 const AHEAD: u64 = 4;
+/// Index entries that lead astray and are kept one by one, of each partition.
+const MAX_INDEX_FAULTS: usize = 1_000;
 /// Batches that a scan in one go gathers before it hands them on.
 const GATHER: usize = 1024;
 
@@ -53,12 +58,21 @@ pub(super) struct SubjectSegment {
     /// Which file it was when it was found.
     pub(super) identity: Option<FileIdentity>,
     pub(super) tail: TailExpectation,
+    /// The indexes that are held against it.
+    pub(super) indexes: Checked,
 }
 
 impl SubjectSegment {
     /// Opens the file that was found.
     pub(super) fn open(&self, mode: ReadMode) -> io::Result<SegmentSource> {
         input::open_same(&self.place, mode, self.len, self.identity)
+    }
+
+    /// Whether nobody has cut it, or put another file into its place together with other indexes.
+    fn is_still_there(&self, mode: ReadMode) -> bool {
+        let same = |source: SegmentSource| self.identity.is_none() || source.identity() == self.identity;
+        input::open_segment(&self.place, mode, self.len).is_ok_and(same)
+            && self.place.length().is_ok_and(|len| len == self.len)
     }
 
     /// Walks over it from `position` on.
@@ -300,13 +314,19 @@ struct Fold<'s> {
     /// A piece of the current segment whose successor has not been seen: a base offset that does not
     /// fit is only noticed by its neighbours.
     held: Option<Piece>,
-    current: Option<Current>,
+    current: Option<Current<'s>>,
     done: Vec<PartitionOutcome>,
 }
 
 /// The partition that is being folded.
-struct Current {
+struct Current<'s> {
     partition: usize,
+    segments: &'s [SubjectSegment],
+    mode: ReadMode,
+    /// The segment whose indexes are on their way through its batches.
+    walk: Option<(usize, Option<IndexWalk>)>,
+    index_faults: Vec<IndexFault>,
+    index_faults_omitted: u64,
     /// The segment whose rest was scanned in one go: further pieces of it are void.
     scanned: Option<usize>,
     next_offset: Option<Offset>,
@@ -420,6 +440,11 @@ impl<'s> Fold<'s> {
         let Some(subject) = self.subjects.get(partition) else { return };
         self.current = Some(Current {
             partition,
+            segments: &subject.segments,
+            mode: self.mode,
+            walk: None,
+            index_faults: Vec::new(),
+            index_faults_omitted: 0,
             scanned: None,
             next_offset: None,
             ledger: Ledger::new(subject.context.clone()),
@@ -431,8 +456,12 @@ impl<'s> Fold<'s> {
     }
 
     fn close(&mut self) {
-        if let Some(Current { ledger, readable, trail, mut outcome, .. }) = self.current.take() {
+        if let Some(mut current) = self.current.take() {
+            current.leave_segment();
+            let Current { ledger, readable, trail, mut outcome, .. } = current;
             outcome.facts = ledger.finish();
+            outcome.facts.index_faults = current.index_faults;
+            outcome.facts.index_faults_omitted = current.index_faults_omitted;
             outcome.readable = readable.finish(&outcome.facts);
             let gaps = outcome.facts.gaps.iter().map(|gap| Offset(gap.at_offset));
             outcome.out_of_sequence =
@@ -527,7 +556,39 @@ impl<'s> Fold<'s> {
     }
 }
 
-impl Current {
+impl Current<'_> {
+    /// Reads the indexes of a segment before its first batch.
+    fn enter_segment(&mut self, at: usize) {
+        if self.walk.as_ref().is_some_and(|(segment, _)| *segment == at) {
+            return;
+        }
+        self.leave_segment();
+        let walk = self
+            .segments
+            .get(at)
+            .and_then(|segment| segment.indexes.read().map(|indexes| IndexWalk::new(&indexes, segment.base)));
+        self.walk = Some((at, walk));
+    }
+
+    /// Keeps what is wrong with the indexes of a segment that is read to its end.
+    fn leave_segment(&mut self) {
+        let Some((at, Some(walk))) = self.walk.take() else { return };
+        // Where batches lie, or how long the file should be, is not known behind damage.
+        let damaged = self.outcome.damage.last().is_some_and(|(segment, _)| *segment == at);
+        let Some(segment) = self.segments.get(at).filter(|_| !damaged) else { return };
+        let faults = walk.finish(segment.len, segment.next_base);
+        if faults.is_empty() || !segment.is_still_there(self.mode) {
+            return;
+        }
+        for fault in faults {
+            if self.index_faults.len() < MAX_INDEX_FAULTS {
+                self.index_faults.push(fault);
+            } else {
+                self.index_faults_omitted += 1;
+            }
+        }
+    }
+
     /// Notes a batch that is not in line: a run of them is one note, however long it is.
     fn note_out_of_line(&mut self, segment: usize, damage: Damage, base_offset: Offset) {
         if let (Some(run), Some((of, last))) = (&mut self.out_of_line, self.outcome.damage.last_mut())
@@ -552,9 +613,13 @@ impl Current {
         if let Some(first) = gathered.facts.first() {
             let (position, base_offset) = (first.position, first.header.base_offset);
             self.outcome.starts.push(ChunkStart { segment, position, base_offset });
+            self.enter_segment(segment);
         }
         for (fact, &readable) in gathered.facts.iter().zip(&gathered.readable) {
             self.ledger.batch(fact);
+            if let Some((_, Some(walk))) = &mut self.walk {
+                walk.batch(&fact.header, fact.position);
+            }
             self.readable.batch(&fact.header, readable);
             self.outcome.sketch.add(&fact.header);
             self.next_offset = Some(fact.header.last_offset().next());

@@ -7,6 +7,7 @@ use super::lanes::RecordLane;
 use super::options::{AuditOptions, Records};
 use super::pass::{Subject, SubjectSegment};
 use super::routing::{self, Route};
+use super::segment_indexes::Checked;
 use super::sought::Sought;
 use super::topics::Topics;
 use super::{abort_indexes, replicas, samples, snapshots};
@@ -113,13 +114,16 @@ pub(super) fn subject<'p>(
             next_base: None,
             len: segment.len,
             identity: segment.identity,
+            indexes: Checked::default(),
             tail: log_dir
                 .map_or(TailExpectation::MayBeTorn, |log_dir| dir.tail_expectation(segment, log_dir)),
         })
         .collect();
     let bases: Vec<_> = dir.segments.iter().map(|segment| segment.base).collect();
-    for (at, segment) in segments.iter_mut().enumerate() {
+    let clean_shutdown = log_dir.and_then(|log_dir| log_dir.clean_shutdown);
+    for (at, (segment, file)) in segments.iter_mut().zip(&dir.segments).enumerate() {
         segment.next_base = bases.get(at + 1).copied();
+        segment.indexes = Checked::of(dir, file, segment.next_base, clean_shutdown);
     }
     let snapshots = snapshots::read(dir);
     let indexes_without_segment = abort_indexes::without_segment(dir);
@@ -133,7 +137,7 @@ pub(super) fn subject<'p>(
         cleaned_up_to: dir.first_dirty_offset,
         leader_epochs: dir.leader_epochs.iter().map(|line| (line.epoch, line.start_offset)).collect(),
         snapshots,
-        clean_shutdown: log_dir.and_then(|log_dir| log_dir.clean_shutdown),
+        clean_shutdown,
         abort_indexes: abort_indexes::read(dir),
         segment_bases: bases,
         compacted: internal.is_compacted(&dir.topic),

@@ -165,6 +165,8 @@ impl Ledger {
             // What records say is added by those who read them.
             versions: Versions::default(),
             turns: Turns::default(),
+            index_faults: Vec::new(),
+            index_faults_omitted: 0,
             gaps,
             gaps_omitted,
             steps,

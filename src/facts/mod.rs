@@ -8,6 +8,7 @@
 mod commits;
 mod continuity;
 mod gaps;
+mod index_walk;
 mod landmarks;
 mod leader_epochs;
 mod ledger;
@@ -28,6 +29,7 @@ pub use commits::{
     Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Position, PositionKey, Rewind,
     RewindKind, Then,
 };
+pub use index_walk::{IndexFault, IndexFaultKind, IndexWalk, SegmentIndexes};
 pub use landmarks::{Closing, Landmarks};
 pub use ledger::Ledger;
 pub use order::{MovedBlock, Order};
@@ -495,6 +497,10 @@ pub struct PartitionFacts {
     pub leader_epoch_steps: Vec<LeaderEpochStep>,
     /// Snapshots that contradict the log.
     pub snapshot_conflicts: Vec<SnapshotConflict>,
+    /// Entries of offset and time indexes that lead astray, as far as they were looked at.
+    pub index_faults: Vec<IndexFault>,
+    /// How many such entries are not listed.
+    pub index_faults_omitted: u64,
     /// When leaders, gaps and the closing of the log were.
     pub landmarks: Landmarks,
 }

@@ -101,7 +101,8 @@ impl SegmentSource {
     }
 
     /// Which file it is.
-    fn identity(&self) -> Option<FileIdentity> {
+    #[must_use]
+    pub fn identity(&self) -> Option<FileIdentity> {
         match self {
             Self::Positioned(window) => window.identity(),
             Self::Mapped(map) => map.identity,

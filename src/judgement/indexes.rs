@@ -1,5 +1,11 @@
-//! `index-mismatch`: transaction indexes that contradict the markers of the log.
+//! `index-mismatch`: indexes that contradict the log.
 //!
+//! An entry of an offset or time index that leads nowhere, goes back or names an offset of another
+//! segment: brokers begin to read at the wrong place, and consumers miss records or get an error. What may
+//! be so by the ways of releases is sorted out where entries and batches are held against each other
+//! ([`IndexFault`]).
+//!
+//! Transaction indexes against the markers of the log:
 //! Brokers serve read_committed consumers by these files: an abort that its index lacks makes them hand
 //! out aborted records as committed, and an entry for a commit hides committed ones. The index lies
 //! with the segment that holds the marker.
@@ -12,7 +18,9 @@
 
 use super::Partition;
 use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, place};
-use crate::facts::{AbortIndex, PartitionContext, PartitionFacts, TransactionSpan};
+use crate::facts::{
+    AbortIndex, IndexFault, IndexFaultKind, PartitionContext, PartitionFacts, TransactionSpan,
+};
 use crate::finding::{Code, Confidence, Finding, Outcome};
 use crate::units::Offset;
 
@@ -43,14 +51,35 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         .filter(|(context, _)| !context.internal)
         .flat_map(|&(context, facts)| contradictions(context, facts))
         .collect();
-    if found.is_empty() {
+    let judged = || partitions.iter().filter(|(context, _)| !context.internal);
+    let astray: Vec<(&PartitionContext, &IndexFault)> = judged()
+        .flat_map(|&(context, facts)| facts.index_faults.iter().map(move |fault| (context, fault)))
+        .collect();
+    let omitted: u64 = judged().map(|(_, facts)| facts.index_faults_omitted).sum();
+    if found.is_empty() && astray.is_empty() {
         return None;
     }
-    let number = count(u64::try_from(found.len()).unwrap_or(u64::MAX), "transaction", "transactions");
-    let title = format!("{topic}: the transaction indexes contradict the markers of {number}");
+    let of = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let mut told = Vec::new();
+    if !astray.is_empty() {
+        let entries = count(of(astray.len()).saturating_add(omitted), "entry", "entries");
+        told.push(format!("{entries} of offset and time indexes lead astray"));
+    }
+    if !found.is_empty() {
+        let number = count(of(found.len()), "transaction", "transactions");
+        told.push(format!("the transaction indexes contradict the markers of {number}"));
+    }
+    let title = format!("{topic}: {}", told.join(", and "));
     let mut finding = finding(Code::IndexMismatch, Confidence::Likely, title);
-    about(&mut finding, found.iter().map(|one| (topic, one.context.partition)));
+    let places = found.iter().map(|one| one.context).chain(astray.iter().map(|(context, _)| *context));
+    about(&mut finding, places.map(|context| (topic, context.partition)));
     finding.facts = capped(found.iter().map(|one| line(topic, one)), "transactions");
+    finding
+        .facts
+        .extend(capped(astray.iter().map(|(context, fault)| entry_line(topic, context, fault)), "entries"));
+    if omitted > 0 {
+        finding.facts.push(format!("{omitted} more entries are not listed"));
+    }
     finding.ranges = found
         .iter()
         .map(|one| {
@@ -61,12 +90,26 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
             let last = one.span.last_offset.unwrap_or(one.span.first_offset);
             place(topic, one.context.partition, one.span.first_offset.0, last.0, what)
         })
+        .chain(astray.iter().map(|(context, fault)| {
+            place(topic, context.partition, fault.offset.0, fault.offset.0, what(fault.kind))
+        }))
         .collect();
-    finding.alternatives = vec![
-        dropped("cleaner", "the cleaner has not come to these offsets"),
-        kept("mixed files", "the index may be of another replica, or of another time"),
-    ];
-    finding.would_settle = lines(["what a read_committed consumer gets from these offsets"]);
+    finding.alternatives =
+        vec![kept("mixed files", "the index may be of another replica, or of another time")];
+    if !found.is_empty() {
+        finding.alternatives.insert(0, dropped("cleaner", "the cleaner has not come to these offsets"));
+        finding.would_settle = lines(["what a read_committed consumer gets from these offsets"]);
+    }
+    if !astray.is_empty() {
+        finding.would_settle.push("what a consumer gets that begins at these offsets".to_owned());
+    }
+    if found.is_empty() {
+        finding.advice = lines([
+            "stop the broker, remove the .index and .timeindex of these segments (never the .snapshot), and start it: it \
+             builds them anew",
+        ]);
+        return Some(finding);
+    }
     finding.advice = lines([
         "stop the broker, remove the .txnindex, .index and .timeindex of these segments (never the .snapshot), and \
          start it: it builds them anew",
@@ -98,6 +141,36 @@ fn contradictions<'a>(
         };
         Some(Contradiction { context, index, span, marker, fault })
     })
+}
+
+/// One word for a kind of fault, as ranges name it.
+const fn what(kind: IndexFaultKind) -> &'static str {
+    match kind {
+        IndexFaultKind::BehindTheEnd { .. } => "index-behind-the-end",
+        IndexFaultKind::NoBatch { .. } => "index-points-nowhere",
+        IndexFaultKind::Skips { .. } => "index-skips-records",
+        IndexFaultKind::GoesBack => "index-goes-back",
+        IndexFaultKind::OutsideTheSegment => "index-names-another-segment",
+    }
+}
+
+fn entry_line(topic: &str, context: &PartitionContext, fault: &IndexFault) -> String {
+    let IndexFault { file, entry, offset, kind } = fault;
+    let entry = format!("{topic}-{}/{file} entry {entry} names offset {offset}", context.partition);
+    match kind {
+        IndexFaultKind::BehindTheEnd { position, bytes } => {
+            format!("{entry} at position {position}, and the segment has {bytes} bytes")
+        }
+        IndexFaultKind::NoBatch { position } => {
+            format!("{entry} at position {position}, where no batch begins")
+        }
+        IndexFaultKind::Skips { position, last_offset } => format!(
+            "{entry} at position {position}, and the batches before it reach to offset {last_offset}: who looks for \
+             offset {offset} there does not get it"
+        ),
+        IndexFaultKind::GoesBack => format!("{entry} and is not behind the entry before it"),
+        IndexFaultKind::OutsideTheSegment => format!("{entry}, which is none of its segment"),
+    }
 }
 
 fn line(topic: &str, one: &Contradiction<'_>) -> String {
