@@ -13,23 +13,37 @@ use std::time::Duration;
 const RECORDS: u64 = 1_200_000;
 const LIMIT_MIB: u64 = 32;
 
+/// Writes a partition with these keys in their order; `time` tells that of a batch.
+fn write_partition(
+    folder: &Path,
+    in_batch: usize,
+    keys: impl Iterator<Item = u64>,
+    time: impl Fn(i32) -> i64,
+) {
+    std::fs::create_dir(folder).unwrap();
+    let mut segment = SegmentBuilder::new();
+    let keys: Vec<u64> = keys.collect();
+    for (number, keys) in keys.chunks(in_batch).enumerate() {
+        let sequence = i32::try_from(number * in_batch).unwrap();
+        let spec = batch().producer(1000, 0, sequence).time(time(sequence));
+        let spec = keys.iter().fold(spec, |spec, key| {
+            spec.record(format!("{:016x}", key.wrapping_mul(0x9E37_79B9_7F4A_7C15)), "v")
+        });
+        segment = segment.batch(spec);
+    }
+    std::fs::write(folder.join("00000000000000000000.log"), segment.bytes()).unwrap();
+}
+
+const FIRST_TIME: i64 = 1_764_425_000_000;
+
 /// A topic of distinct keys in two partitions, and the last few of them again.
 fn write_log(home: &Path) {
     for partition in 0..2 {
-        let folder = home.join(format!("events-{partition}"));
-        std::fs::create_dir(&folder).unwrap();
-        let mut segment = SegmentBuilder::new();
         let (first, last) = (partition * RECORDS / 2, (partition + 1) * RECORDS / 2);
-        let keys: Vec<u64> = (first..last).chain(last - 200..last).collect();
-        for (number, keys) in keys.chunks(200).enumerate() {
-            let sequence = i32::try_from(number * 200).unwrap();
-            let spec = batch().producer(1000, 0, sequence).time(1_764_425_000_000 + i64::from(sequence));
-            let spec = keys.iter().fold(spec, |spec, key| {
-                spec.record(format!("{:016x}", key.wrapping_mul(0x9E37_79B9_7F4A_7C15)), "v")
-            });
-            segment = segment.batch(spec);
-        }
-        std::fs::write(folder.join("00000000000000000000.log"), segment.bytes()).unwrap();
+        let keys = (first..last).chain(last - 200..last);
+        write_partition(&home.join(format!("events-{partition}")), 200, keys, |batch| {
+            FIRST_TIME + i64::from(batch)
+        });
     }
 }
 
@@ -68,4 +82,27 @@ fn a_large_log_is_scanned_within_the_limit_and_reported_as_with_plenty() {
     let (with_plenty, more) = scan(home.path(), "8GiB");
     assert!(more > LIMIT_MIB, "only {more} MiB are needed: the log is too small to show anything");
     assert!(report == with_plenty, "the report depends on the memory");
+}
+
+/// Copies in each of the worst cases: several times what the limit would hold of them.
+const COPIES: u64 = 100_000;
+
+#[test]
+fn the_memory_does_not_grow_with_what_is_stored_more_than_once() {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join("log");
+    std::fs::create_dir(&log).unwrap();
+    // Every record a duplicate, and one event again and again: with equal times none of them is meant.
+    let twice = (0..COPIES).chain(0..COPIES);
+    write_partition(&log.join("twice-0"), 200, twice, |batch| FIRST_TIME + i64::from(batch));
+    write_partition(&log.join("one-0"), 1, std::iter::repeat_n(7, 100_000), |_| FIRST_TIME);
+    let (report, peak) = scan(home.path(), &format!("{LIMIT_MIB}MiB"));
+    assert!(peak <= LIMIT_MIB, "{peak} MiB were taken, {LIMIT_MIB} were allowed");
+    let (with_plenty, more) = scan(home.path(), "8GiB");
+    assert!(more > LIMIT_MIB, "only {more} MiB are needed: there is too little to show anything");
+    assert!(report == with_plenty, "the report depends on the memory");
+    let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let surplus: u64 = findings.iter().filter_map(|one| one["counts"]["surplusRecords"].as_u64()).sum();
+    assert_eq!(surplus, 2 * COPIES - 1);
 }

@@ -48,16 +48,16 @@ fn real_logs_give_the_same_report_with_next_to_no_memory() {
     let mut dirs = Vec::new();
     log_dirs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers"), &mut dirs);
     assert!(dirs.len() >= 10, "only {} log directories were found", dirs.len());
-    let mut groups = 0;
+    let mut pairs = 0;
     for dir in dirs {
         let paths = [dir];
         for key in ["auto", "record-key"] {
             let plenty = audited(&paths, key, PLENTY);
-            groups += plenty.1.matches("KeyGroup").count();
+            pairs += plenty.1.matches("RelatedPair").count();
             assert!(plenty == audited(&paths, key, 2048), "{} with {key}", paths[0].display());
         }
     }
-    assert!(groups > 10, "there were duplicates to find, in {groups} groups");
+    assert!(pairs > 10, "there were duplicates to find, {pairs} pairs");
 }
 
 /// A topic from keys and values: small numbers, so that most of them repeat.

@@ -26,8 +26,8 @@ fn audit(root: &Path, key: KeyChoice) -> (Vec<Finding>, Vec<Finding>) {
         examples: Examples::All,
         ..AuditOptions::over(vec![root.to_owned()])
     };
-    let audit = audit::run(&options).unwrap();
-    (audit.surplus(), audit.report.findings)
+    let mut audit = audit::run(&options).unwrap();
+    (audit.surplus().unwrap(), audit.report.findings)
 }
 
 /// What may stand for a label when retention or the cleaner took the proof away.

@@ -9,10 +9,12 @@ use super::topics::Topics;
 use crate::facts::{PartitionContext, PartitionFacts, Position, PositionKey, Sessions};
 use crate::finding::{Code, Event, Finding, Outcome, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
-use crate::judgement::{self, duplicates::Examples};
+use crate::judgement::duplicates::Examples;
 use crate::plan::adviser::Candidate;
 use crate::plan::{RepeatsOf, TopicPlan};
-use crate::relations::{self, PartitionNote, PositionNote, Relations, SessionNote, SessionSpan, TopicNote};
+use crate::relations::{
+    self, Groups, PartitionNote, PositionNote, Relations, SessionNote, SessionSpan, TopicNote,
+};
 use crate::report::model::{
     Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
     ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport, TransactionEpochs,
@@ -75,6 +77,14 @@ impl Parts<'_> {
     }
 }
 
+/// Events that a report has at most.
+pub(super) const fn most_events(options: &AuditOptions) -> usize {
+    match options.examples {
+        Examples::All => usize::MAX,
+        Examples::AtMost(_) => EVENTS,
+    }
+}
+
 /// Entries of a capped list.
 const fn listed(options: &AuditOptions) -> usize {
     match options.examples {
@@ -132,7 +142,7 @@ pub(super) fn relations_base(
         rewinds: internal.commits.rewinds().to_vec(),
         positions: positions(internal),
         copied: Vec::new(),
-        groups: Vec::new(),
+        groups: Groups::default(),
     }
 }
 
@@ -205,7 +215,7 @@ fn session_note(session: &crate::facts::Session, led: &[usize], internal: &Inter
 }
 
 /// The report, but for its verdict.
-pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: Vec<Event>) -> Report {
+pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: (Vec<Event>, u64)) -> Report {
     let mut report = Report::new(parts.options.invocation.clone());
     report.set_as_of(parts.as_of);
     report.evidence = evidence(parts.inventory);
@@ -226,11 +236,7 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: Vec<Even
         && !parts.stopped_late
         && parts.notes.is_empty();
     report.findings = findings;
-    let most = match parts.options.examples {
-        Examples::All => usize::MAX,
-        Examples::AtMost(_) => EVENTS,
-    };
-    (report.events, report.events_omitted) = judgement::weightiest(events, most);
+    (report.events, report.events_omitted) = events;
     report
 }
 
@@ -500,7 +506,10 @@ fn reported(stretch: &crate::facts::ProtectionStretch) -> Stretch {
 
 /// Producers by id, with what each session wrote to each partition.
 fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
-    let mut by_id: BTreeMap<i64, ProducerReport> = BTreeMap::new();
+    let listed = parts.listed();
+    let (mut producers, mut omitted): (Vec<ProducerReport>, u64) = (Vec::new(), 0);
+    // The producer of the session before, and whether it was told or counted.
+    let (mut last, mut told) = (None, false);
     let styles: Vec<_> = parts
         .led
         .iter()
@@ -508,16 +517,38 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
             parts.outcomes.get(at).map_or_else(BTreeMap::new, |outcome| epochs_of_ends(&outcome.facts))
         })
         .collect();
+    // By producer id.
     for (_, session) in parts.sessions.iter() {
-        let producer = by_id.entry(session.producer_id.0).or_insert_with(|| ProducerReport {
-            producer_id: session.producer_id.0,
-            transactional_id: parts.internal.transactional_id(session.producer_id).map(transactional_id),
-            ..ProducerReport::default()
-        });
+        if last.replace(session.producer_id) != Some(session.producer_id) {
+            told = false;
+        }
         for span in &session.spans {
             let dir = parts.led.get(span.partition).and_then(|&at| parts.inventory.partitions.get(at));
             let Some(dir) = dir else { continue };
             if dir.internal {
+                continue;
+            }
+            if !told {
+                told = true;
+                if producers.len() < listed {
+                    producers.push(ProducerReport {
+                        producer_id: session.producer_id.0,
+                        transactional_id: parts
+                            .internal
+                            .transactional_id(session.producer_id)
+                            .map(transactional_id),
+                        ..ProducerReport::default()
+                    });
+                } else {
+                    omitted += 1;
+                }
+            }
+            let id = session.producer_id.0;
+            let Some(producer) = producers.last_mut().filter(|producer| producer.producer_id == id) else {
+                continue;
+            };
+            if producer.sessions.len() >= listed {
+                producer.sessions_omitted += 1;
                 continue;
             }
             let epochs: Vec<EpochReport> = span
@@ -553,13 +584,6 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
             });
         }
     }
-    let mut producers: Vec<ProducerReport> = by_id.into_values().filter(|p| !p.sessions.is_empty()).collect();
-    for producer in &mut producers {
-        producer.sessions_omitted = count(producer.sessions.len().saturating_sub(parts.listed()));
-        producer.sessions.truncate(parts.listed());
-    }
-    let omitted = count(producers.len().saturating_sub(parts.listed()));
-    producers.truncate(parts.listed());
     (producers, omitted)
 }
 

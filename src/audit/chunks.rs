@@ -95,11 +95,11 @@ impl ChunkReader {
         if self.watch.is_stopped() {
             return Some(self.chunk(&open.task, open.position, Vec::new(), true, Some(Stop::Interrupted)));
         }
+        // Room for one large batch is not kept, and is given back before the next one takes its own.
+        let spare = if spare.capacity() > 2 * PIECE { Vec::new() } else { spare };
         let cut = cut(&mut open.source, open.position, PIECE);
         let (bytes, stopped) = match cut {
             Ok((whole, goes_on)) => {
-                // Room for one large batch is not kept.
-                let spare = if spare.capacity() > 2 * PIECE { Vec::new() } else { spare };
                 let bytes = open.source.give(open.position, whole, spare);
                 (bytes, (!goes_on).then_some(Stop::Uncut))
             }

@@ -28,6 +28,8 @@ pub(super) struct SecondLook<'a> {
     pub(super) digest_key: DigestKey,
     pub(super) late_stop: &'a LateStop,
     pub(super) sessions: &'a Sessions,
+    /// Places that are looked for at once.
+    pub(super) places: usize,
 }
 
 /// A stretch of a segment in which wanted records are.
@@ -38,8 +40,6 @@ struct Region<'w> {
     wanted: &'w [Wanted],
 }
 
-/// Places that are looked for at once.
-const PLACES: usize = 1 << 16;
 /// Bytes that are read of a stretch at once.
 const STRETCH: usize = 256 << 10;
 /// Stretches that are read before what was found is handed on, for each thread.
@@ -68,7 +68,7 @@ pub(super) fn fetch(
                 _ => places.push(next),
             }
         }
-        if places.len() < PLACES && next.is_some() {
+        if places.len() < look.places && next.is_some() {
             continue;
         }
         for regions in regions(look, &places).chunks(rayon::current_num_threads() * REGIONS) {

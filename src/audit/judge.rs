@@ -18,10 +18,10 @@ use crate::judgement::reuse::Reused;
 use crate::judgement::rolled_back::RolledBack;
 use crate::judgement::{self, duplicates};
 use crate::plan::Proof;
-use crate::relations::{KeyGroup, RelatedCopy, Relations, StoredCopy};
+use crate::relations::{Relations, StoredCopy};
 use crate::report::model::Note;
 use crate::units::{Offset, ProducerId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was found.
 pub(super) struct Judged {
@@ -148,20 +148,18 @@ fn copied_batches(relations: &Relations, stepping_back: &BatchPlaces) -> BatchPl
         return copied;
     }
     let writer = |copy: &StoredCopy| (copy.partition, copy.producer_id, copy.producer_epoch);
-    let of_one_writer = |group: &KeyGroup, copy: &RelatedCopy| {
-        let earlier = group.copies.iter().take_while(|earlier| earlier.copy.offset != copy.copy.offset);
-        copy.repeats.is_some()
-            && earlier.into_iter().any(|earlier| writer(&earlier.copy) == writer(&copy.copy))
-    };
-    for copy in relations
-        .groups
-        .iter()
-        .flat_map(|group| group.copies.iter().filter(|copy| of_one_writer(group, copy)))
-    {
-        let note = usize::try_from(copy.copy.partition).ok().and_then(|at| relations.partitions.get(at));
+    let (mut group, mut writers) = (None, BTreeSet::new());
+    for pair in relations.groups.pairs() {
+        if group.replace(pair.group) != Some(pair.group) {
+            writers = BTreeSet::from([writer(&pair.earlier)]);
+        }
+        if writers.insert(writer(&pair.later)) {
+            continue;
+        }
+        let note = relations.partition(pair.later.partition);
         let topic = note.and_then(|note| relations.topics.get(usize::try_from(note.topic).ok()?));
         if let (Some(note), Some(topic)) = (note, topic) {
-            let place = (topic.name.clone(), note.partition, copy.copy.batch.base_offset.0);
+            let place = (topic.name.clone(), note.partition, pair.later.batch.base_offset.0);
             if stepping_back.contains(&place) {
                 copied.insert(place);
             }

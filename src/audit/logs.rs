@@ -8,7 +8,7 @@ use super::pass::{PartitionOutcome, Subject};
 use super::prepare::Prepared;
 use super::watch::LateStop;
 use crate::candidates::DigestKey;
-use crate::candidates::spill::{Sorter, TempSpace};
+use crate::candidates::spill::{Share, Sorter, TempSpace};
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};
 use crate::keys::Identity;
 use crate::plan::TopicPlan;
@@ -24,6 +24,11 @@ impl Room {
     pub(super) fn of(options: &AuditOptions) -> Self {
         let space = TempSpace::new(options.memory.temp_dir.clone());
         Self { space, shares: options.memory.shares(options.limits) }
+    }
+
+    /// What each part of the relations and of what is asked of them may hold.
+    pub(super) fn relations(&self) -> Share {
+        Share { limit: self.shares.relations, space: self.space.clone() }
     }
 
     /// A sorter of places that are to be read again.
@@ -118,6 +123,7 @@ impl<'a> Logs<'a> {
             digest_key: self.digest_key,
             sessions: &self.sessions,
             late_stop: &self.late_stop,
+            places: self.room.shares.places,
         }
     }
 

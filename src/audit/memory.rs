@@ -15,6 +15,9 @@ const UNTOLD: u64 = 512 << 20;
 /// A thread holds a piece of a log, what it became, and a few that wait for their turn.
 const OF_A_THREAD: u64 = 32 << 20;
 
+/// About what a record takes that may be a copy, while it is handed on.
+const OF_A_COPY: usize = 512;
+
 /// How much memory may be used, and where the rest goes.
 #[derive(Clone, Debug)]
 pub struct Memory {
@@ -59,7 +62,8 @@ impl Memory {
     pub(super) fn shares(&self, limits: Limits) -> Shares {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         // While rows are collected there is nothing else but the pieces under way, and one large batch; while shards are
-        // sorted, the wanted places come together; then only those and the candidates are there.
+        // sorted, the wanted places come together; then only those and the candidates are there; then the
+        // candidates and what they become; then that alone.
         Shares {
             rows: RowLimits {
                 collected: (limit / 2).saturating_sub(limits.batch_bytes).max(limit / 4),
@@ -67,6 +71,10 @@ impl Memory {
             },
             wanted: limit / 8,
             candidates: limit / 4,
+            relations: limit / 16,
+            // What is found there is handed on before more is looked for. A piece of a log that holds more
+            // of them is read again from its beginning.
+            places: (limit / 16 / OF_A_COPY).clamp(256, 1 << 16),
         }
     }
 }
@@ -77,6 +85,10 @@ pub(super) struct Shares {
     pub(super) rows: RowLimits,
     pub(super) wanted: usize,
     pub(super) candidates: usize,
+    /// Of each of the few sorters and shelves that are there together.
+    pub(super) relations: usize,
+    /// Records that are read again before they are handed on.
+    pub(super) places: usize,
 }
 
 /// Bytes of memory that the machine has, or the container of the process where that is less.
@@ -110,11 +122,13 @@ mod tests {
     #[test]
     fn what_is_held_together_fits_into_the_limit() {
         let memory = Memory { limit: 256 << 20, archives: 0, temp_dir: PathBuf::new() };
-        let Shares { rows, wanted, candidates } =
+        let Shares { rows, wanted, candidates, relations, places } =
             memory.shares(Limits { batch_bytes: 64 << 20, ..Limits::default() });
         assert!(rows.sorted + wanted <= 128 << 20);
         assert!(rows.collected + memory.largest_batch() <= 128 << 20);
         assert!(wanted + candidates <= 128 << 20);
+        assert!(candidates + 4 * relations <= 128 << 20);
+        assert!(places * OF_A_COPY <= relations);
         assert_eq!(memory.most_threads(), 4);
     }
 }

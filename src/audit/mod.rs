@@ -103,11 +103,14 @@ pub struct Audit {
 
 impl Audit {
     /// The duplicate findings about the chosen copies with all of their groups, whatever the report omits.
-    #[must_use]
-    pub fn surplus(&self) -> Vec<Finding> {
+    ///
+    /// # Errors
+    /// [`AuditError`] when what did not fit into memory cannot be read.
+    pub fn surplus(&mut self) -> Result<Vec<Finding>, AuditError> {
         let mut findings = judgement::duplicates::chosen(&self.relations, Examples::All, &self.choice);
+        self.relations.groups.check()?;
         judgement::identify(&mut findings, &self.topic_ids);
-        findings
+        Ok(findings)
     }
 }
 
@@ -245,7 +248,9 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     deleted::tell(&mut findings, &deleted);
     notes.extend(doubts);
     let blocks = internal.producer_id_blocks();
-    let mut events = judgement::events(&logs.judged, &logs.sessions, &relations.rewinds, &findings, blocks);
+    let most = if request.is_some() { usize::MAX } else { assemble::most_events(options) };
+    let mut events =
+        judgement::events_at_most(&logs.judged, &logs.sessions, &relations, &findings, &blocks, most);
     let found = request.map(|request| {
         let story = trace::Story {
             relations: &relations,
@@ -253,7 +258,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
             counts: &key_counts,
             partitions: &logs.judged,
             findings: &findings,
-            events: std::mem::take(&mut events),
+            events: std::mem::take(&mut events.0),
         };
         story.tell(request, &found, &mut verifier)
     });
@@ -277,6 +282,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         stopped_late: logs.late_stop.is_wanted(),
     };
     let report = assemble::report(&parts, findings, events);
+    relations.groups.check()?;
     let topic_ids = topics.ids();
     if let Some(reconciler) = reconciler {
         reconciler.end(&reconcile::Known {
@@ -295,6 +301,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
             wanted: &|| room.wanted(),
         })?;
     }
+    relations.groups.check()?;
     let commit_notes = internal_topics::commit_notes(inventory, leaders, &outcomes, internal);
     let remembered = match options.snapshots {
         SnapshotStates::Told => remembered::states(&logs.judged),

@@ -9,7 +9,7 @@ use crate::candidates::RowStore;
 use crate::candidates::spill::Sorter;
 use crate::error::AuditError;
 use crate::plan::Reach;
-use crate::relations::{self, Relations, StoredCopy};
+use crate::relations::{self, Groups, Relations, StoredCopy};
 use crate::report::model::Note;
 
 /// What is related to what.
@@ -69,7 +69,10 @@ pub(super) fn relate(
             found.push(candidate.copy.clone());
         }
     });
-    relations.groups = relations::group(&relations.partitions, &relations.sessions, joined, candidates)?;
+    let share = room.relations();
+    relations.groups = Groups::new(share.clone());
+    let groups = relations::group(&relations.partitions, &relations.sessions, joined, &share, candidates)?;
+    relations.groups.append(groups);
 
     let (mut wanted, mut strays) = (room.wanted(), Vec::new());
     strays::wanted(logs.subjects, logs.outcomes, &logs.led, options.mode, &mut wanted)?;
@@ -77,12 +80,12 @@ pub(super) fn relate(
         strays.push(candidate);
         Ok(())
     })?;
-    let across = relations::group_across_topics(&relations.partitions, &relations.sessions, strays);
-    relations.groups.extend(across);
+    let across = relations::group_across_topics(&relations.partitions, &relations.sessions, &share, strays)?;
+    relations.groups.append(across);
 
     let (stretches, doubts) =
         restored::stretches(&prepared.inventory, logs.subjects, logs.outcomes, &logs.led, options);
-    restored::relate(&mut relations, stretches, &look, || room.wanted())?;
+    restored::relate(&mut relations, stretches, &look, room)?;
     if wants == Wants::All {
         trace::keep_found(&mut relations, &found);
     }

@@ -8,9 +8,9 @@ use super::AuditOptions;
 use super::compared::read_whole;
 use super::copies::{self, SecondLook};
 use super::groups::Wanted;
+use super::logs::Room;
 use super::pass::{PartitionOutcome, Subject};
 use crate::candidates::Fingerprint;
-use crate::candidates::spill::Sorter;
 use crate::compare::{self, Comparison};
 use crate::error::AuditError;
 use crate::finding::phrase::offsets;
@@ -155,14 +155,14 @@ pub(super) fn relate(
     relations: &mut Relations,
     mut stretches: Vec<CopiedStretch>,
     look: &SecondLook<'_>,
-    sorter: impl Fn() -> Sorter<Wanted>,
+    room: &Room,
 ) -> Result<(), AuditError> {
     let surplus = surplus(relations, &stretches);
-    let (mut groups, mut left) = (Vec::new(), LISTED);
+    let mut left = LISTED;
     for stretch in &mut stretches {
         let last = stretch.last_offset.min(stretch.first_offset.plus(left).plus(-1));
         left = left.saturating_sub(last.0.saturating_sub(stretch.first_offset.0).saturating_add(1)).max(0);
-        let mut wanted = sorter();
+        let mut wanted = room.wanted();
         for partition in [stretch.original, stretch.copy] {
             for offset in (stretch.first_offset.0..=last.0).map(Offset) {
                 wanted.push(Wanted {
@@ -182,11 +182,16 @@ pub(super) fn relate(
             let listed = candidates.iter().filter(|one| one.copy.partition == stretch.copy).count();
             stretch.unlisted = stretch.records.saturating_sub(u64::try_from(listed).unwrap_or(u64::MAX));
         }
-        groups.extend(relations::group_copied(&relations.partitions, stretch, &candidates, |place| {
-            surplus.contains(place)
-        }));
+        let is_known = |place: &(u32, Offset)| surplus.contains(place);
+        let share = room.relations();
+        relations.groups.append(relations::group_copied(
+            &relations.partitions,
+            stretch,
+            &share,
+            &candidates,
+            is_known,
+        )?);
     }
-    relations.groups.extend(groups);
     relations.copied = stretches;
     Ok(())
 }
@@ -194,11 +199,9 @@ pub(super) fn relate(
 /// The records of the copies that repeat another record already.
 fn surplus(relations: &Relations, stretches: &[CopiedStretch]) -> BTreeSet<(u32, Offset)> {
     let copies: BTreeSet<u32> = stretches.iter().map(|stretch| stretch.copy).collect();
-    relations
-        .groups
-        .iter()
-        .flat_map(|group| &group.copies)
-        .filter(|related| related.repeats.is_some() && copies.contains(&related.copy.partition))
-        .map(|related| (related.copy.partition, related.copy.offset))
-        .collect()
+    if copies.is_empty() {
+        return BTreeSet::new();
+    }
+    let later = relations.groups.pairs().map(|pair| pair.later);
+    later.filter(|copy| copies.contains(&copy.partition)).map(|copy| (copy.partition, copy.offset)).collect()
 }

@@ -40,9 +40,15 @@ pub enum Values {
 /// Leaves out what is about other keys: batches in another topic's place, and the rest of copied files.
 pub(super) fn keep_found(relations: &mut Relations, found: &[StoredCopy]) {
     let places: BTreeSet<(u32, i64)> = found.iter().map(|copy| (copy.partition, copy.offset.0)).collect();
-    relations.groups.retain(|group| {
-        group.copies.iter().any(|copy| places.contains(&(copy.copy.partition, copy.copy.offset.0)))
-    });
+    let found = |copy: &StoredCopy| places.contains(&(copy.partition, copy.offset.0));
+    let (mut all, mut kept) = (BTreeSet::new(), BTreeSet::new());
+    for pair in relations.groups.pairs() {
+        all.insert(pair.group);
+        if found(&pair.earlier) || found(&pair.later) {
+            kept.insert(pair.group);
+        }
+    }
+    relations.groups.leave_out(all.difference(&kept).copied());
     for stretch in &mut relations.copied {
         (stretch.unlisted, stretch.hidden_records) = (0, 0);
     }
@@ -165,19 +171,14 @@ fn touching(findings: &[Finding], copies: &[Copy]) -> Vec<Finding> {
 /// The copies in the order of time; each with what it repeats, where it repeats something.
 fn copies(relations: &Relations, found: &[StoredCopy]) -> Vec<Copy> {
     let mut repeats = BTreeMap::new();
-    for group in &relations.groups {
-        for related in &group.copies {
-            let earlier = related.repeats.and_then(|at| group.copies.get(usize::try_from(at).ok()?));
-            if let Some(earlier) = earlier {
-                let place = (related.copy.partition, related.copy.offset);
-                repeats.insert(place, (relations.place(&earlier.copy), related.level));
-            }
-        }
+    for pair in relations.groups.pairs() {
+        let place = (pair.later.partition, pair.later.offset);
+        repeats.insert(place, (relations.place(&pair.earlier), pair.level));
     }
     let copies = found.iter().map(|stored| {
         let copy = relations.told(stored);
         match repeats.get(&(stored.partition, stored.offset)) {
-            Some((earlier, level)) => Copy { repeats: Some(earlier.clone()), level: *level, ..copy },
+            Some((earlier, level)) => Copy { repeats: Some(earlier.clone()), level: Some(*level), ..copy },
             None => copy,
         }
     });

@@ -7,7 +7,7 @@ use crate::format::{Decompressor, Limits, Record, SegmentItem};
 use crate::input::{Inventory, ReadMode};
 use crate::keys::{self, Content, Identity, Mask};
 use crate::plan::{RepeatsOf, TopicPlan};
-use crate::relations::{KeyGroup, StoredCopy};
+use crate::relations::{Groups, StoredCopy};
 use crate::report::model::Note;
 use crate::units::FilePosition;
 use base64::Engine as _;
@@ -98,24 +98,33 @@ impl<'a> Verifier<'a> {
     }
 
     /// Takes out every group whose copies are not equal byte for byte, and says so.
-    pub(super) fn check_all(&mut self, groups: &mut Vec<KeyGroup>) -> Vec<Note> {
-        let mut notes = Vec::new();
-        groups.retain(|group| {
-            let equal = self.are_equal(group.copies.iter().map(|copy| Spot::of(&copy.copy)));
-            if !equal {
-                let at = group.copies.first().and_then(|copy| usize::try_from(copy.copy.partition).ok());
-                let dir = at.and_then(|at| self.inventory.partitions.get(at));
-                let file = dir.map_or_else(String::new, |dir| dir.display.clone());
-                notes.push(Note::about(
-                    file,
-                    format!(
-                        "{} copies of one event are not equal byte for byte: not reported",
-                        group.copies.len()
-                    ),
-                ));
+    pub(super) fn check_all(&mut self, groups: &mut Groups) -> Vec<Note> {
+        let (mut notes, mut unequal) = (Vec::new(), Vec::new());
+        let mut pairs = groups.pairs().peekable();
+        while let Some(first) = pairs.next() {
+            let mut copies = 2_u64;
+            let partition = usize::try_from(first.earlier.partition).ok();
+            let bytes = Spot::of(&first.earlier).and_then(|spot| self.read(spot));
+            let mut equals = |copy: &StoredCopy| {
+                let own = Spot::of(copy).and_then(|spot| self.read(spot));
+                own.is_some() && own == bytes
+            };
+            let mut equal = equals(&first.later);
+            while let Some(next) = pairs.next_if(|next| next.group == first.group) {
+                copies += 1;
+                equal = equal && equals(&next.later);
             }
-            equal
-        });
+            if !equal {
+                unequal.push(first.group);
+                let dir = partition.and_then(|at| self.inventory.partitions.get(at));
+                let file = dir.map_or_else(String::new, |dir| dir.display.clone());
+                let detail =
+                    format!("{copies} copies of one event are not equal byte for byte: not reported");
+                notes.push(Note::about(file, detail));
+            }
+        }
+        drop(pairs);
+        groups.leave_out(unequal);
         notes
     }
 

@@ -124,7 +124,7 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut (dyn Write + Send)) -> Re
     let least = arguments.fail_on.severity();
     audit.report.verdict = report::verdict::of(&audit.report, least);
     let surplus = if arguments.list.is_some() || output.wants(ReportFormat::Csv) {
-        audit.surplus()
+        audit.surplus()?
     } else {
         Vec::new()
     };

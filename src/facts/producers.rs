@@ -204,7 +204,8 @@ impl Producers {
     }
 
     /// The spans in order of their first offset, the steps, and how many steps were not kept.
-    pub(super) fn finish(self) -> (Vec<EpochSpan>, GapBook, Vec<SequenceStep>, u64) {
+    pub(super) fn finish(mut self) -> (Vec<EpochSpan>, GapBook, Vec<SequenceStep>, u64) {
+        self.spans.shrink_to_fit();
         (self.spans, self.gaps, self.steps, self.steps_omitted)
     }
 

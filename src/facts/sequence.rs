@@ -77,31 +77,35 @@ pub struct SequenceTrack {
     frontier: Sequence,
     covered: Intervals,
     recent: VecDeque<(Sequence, Sequence, Place)>,
+    /// The first batch, as long as no other came: most producers of a short life write one.
+    only: Option<(Sequence, Sequence, Place)>,
 }
 
 impl SequenceTrack {
     /// Begins with the first batch, which stands at `place`.
     #[must_use]
     pub fn begin(first: Sequence, last: Sequence, place: Place) -> Self {
-        let mut track = Self { last, frontier: last, covered: Intervals::default(), recent: VecDeque::new() };
-        track.remember(first, last, place);
-        track
+        let (covered, recent) = (Intervals::default(), VecDeque::new());
+        Self { last, frontier: last, covered, recent, only: Some((first, last, place)) }
     }
 
     /// Where the newest batch with exactly this range stands, as far as exact ranges are remembered.
     #[must_use]
     pub fn place_of(&self, first: Sequence, last: Sequence) -> Option<Place> {
         let same = |&&(from, to, _): &&(Sequence, Sequence, Place)| (from, to) == (first, last);
-        self.recent.iter().rev().find(same).map(|&(.., place)| place)
+        self.only.iter().chain(self.recent.iter().rev()).find(same).map(|&(.., place)| place)
     }
 
     /// Base offsets of the newest batches, the newest first.
     pub(super) fn newest(&self) -> impl Iterator<Item = Offset> {
-        self.recent.iter().rev().map(|(.., place)| place.offset)
+        self.only.iter().chain(self.recent.iter().rev()).map(|(.., place)| place.offset)
     }
 
     /// Takes the next batch, which stands at `place`, and says how it follows.
     pub fn take(&mut self, first: Sequence, last: Sequence, place: Place) -> Transition {
+        if let Some((first, last, place)) = self.only.take() {
+            self.remember(first, last, place);
+        }
         let transition = self.classify(first, last);
         self.last = last;
         if self.frontier.distance_to(last) < HALF {

@@ -14,7 +14,7 @@
 use super::protection::earliest;
 use super::{EpochSpan, PartitionContext, PartitionFacts};
 use crate::units::{Offset, ProducerEpoch, ProducerId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Stands for a session within [`Sessions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,39 +101,43 @@ impl Session {
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
     sessions: Vec<Session>,
-    index: HashMap<(ProducerId, Option<ProducerEpoch>), SessionIndex>,
+    /// Which session each id and epoch is of, in their order.
+    index: Vec<(ProducerId, Option<ProducerEpoch>, SessionIndex)>,
 }
 
 impl Sessions {
     /// Finds the sessions in the facts of all partitions (of the leading replica of each).
     #[must_use]
     pub fn build(partitions: &[(&PartitionContext, &PartitionFacts)]) -> Self {
-        let mut ids: BTreeMap<ProducerId, Epochs> = BTreeMap::new();
-        for (partition, (context, facts)) in partitions.iter().enumerate() {
-            for span in &facts.epochs {
-                let epochs = ids.entry(span.producer_id).or_default();
-                epochs.transactional |= span.transactional && !context.internal;
-                epochs.spans.entry(span.producer_epoch).or_default().push((partition, span));
-            }
+        let count = partitions.iter().map(|(_, facts)| facts.epochs.len()).sum();
+        let mut written: Vec<Written> = Vec::with_capacity(count);
+        let mut closed_by_next = BTreeSet::new();
+        for (partition, (_, facts)) in partitions.iter().enumerate() {
+            let spans = facts.epochs.iter().enumerate();
+            written.extend(spans.map(|(at, span)| (span.producer_id, span.producer_epoch, partition, at)));
             for transaction in &facts.transactions {
                 if let (Some(data), Some(marker)) = (transaction.producer_epoch, transaction.marker_epoch)
                     && data.0.checked_add(1) == Some(marker.0)
                 {
-                    ids.entry(transaction.producer_id).or_default().closed_by_next.insert(data);
+                    closed_by_next.insert((transaction.producer_id, data));
                 }
             }
         }
+        written.sort_unstable();
         let mut this = Self::default();
-        for (id, epochs) in ids {
-            this.add(id, &epochs);
+        for of_id in written.chunk_by(|a, b| a.0 == b.0) {
+            this.add(partitions, of_id, &closed_by_next);
         }
+        this.sessions.shrink_to_fit();
+        this.index.shrink_to_fit();
         this
     }
 
     /// The session that an id and epoch belong to.
     #[must_use]
     pub fn lookup(&self, id: ProducerId, epoch: Option<ProducerEpoch>) -> Option<SessionIndex> {
-        self.index.get(&(id, epoch)).copied()
+        let at = self.index.binary_search_by_key(&(id, epoch), |&(id, epoch, _)| (id, epoch)).ok()?;
+        self.index.get(at).map(|&(.., index)| index)
     }
 
     /// The same as relations count sessions.
@@ -153,17 +157,33 @@ impl Sessions {
         self.sessions.iter().enumerate().map(|(at, session)| (SessionIndex(at), session))
     }
 
-    fn add(&mut self, id: ProducerId, epochs: &Epochs<'_>) {
-        let mut number = 0;
+    /// Adds the sessions of one producer id.
+    fn add(
+        &mut self,
+        partitions: &[(&PartitionContext, &PartitionFacts)],
+        of_id: &[Written],
+        closed_by_next: &BTreeSet<(ProducerId, ProducerEpoch)>,
+    ) {
+        let span_of = |&(_, _, partition, at): &Written| {
+            let (context, facts) = partitions.get(partition)?;
+            Some((context, facts.epochs.get(at)?))
+        };
+        let spans = || of_id.iter().filter_map(span_of);
+        let transactional = spans().any(|(context, span)| span.transactional && !context.internal);
+        let (first, mut number) = (self.sessions.len(), 0);
         let mut previous: Option<Option<ProducerEpoch>> = None;
-        for (&epoch, spans) in &epochs.spans {
-            let goes_on = previous
-                .is_some_and(|previous| !epochs.transactional || epochs.is_next_transaction(previous, epoch));
-            if !goes_on {
+        for of_epoch in of_id.chunk_by(|a, b| a.1 == b.1) {
+            let Some(&(id, epoch, ..)) = of_epoch.first() else { continue };
+            // A transaction of protocol 2 went before.
+            let is_next = |from: Option<ProducerEpoch>| {
+                from.zip(epoch).is_some_and(|(from, to)| {
+                    from.0.checked_add(1) == Some(to.0) && closed_by_next.contains(&(id, from))
+                })
+            };
+            if !previous.is_some_and(|previous| !transactional || is_next(previous)) {
                 number += 1;
                 let start = previous
                     .map_or(SessionStart::FirstSeen, |from| SessionStart::EpochStep { from, to: epoch });
-                let transactional = epochs.transactional;
                 self.sessions.push(Session {
                     producer_id: id,
                     number,
@@ -173,17 +193,21 @@ impl Sessions {
                 });
             }
             if let Some(session) = self.sessions.last_mut() {
-                for &(partition, span) in spans {
-                    session.widen(partition, span);
+                for written in of_epoch {
+                    if let Some((_, span)) = span_of(written) {
+                        session.widen(written.2, span);
+                    }
                 }
             }
-            self.index.insert((id, epoch), SessionIndex(self.sessions.len().saturating_sub(1)));
+            self.index.push((id, epoch, SessionIndex(self.sessions.len().saturating_sub(1))));
             previous = Some(epoch);
         }
         // Epochs came in their own order; a partition holds them in the order of its log.
-        for session in self.sessions.iter_mut().rev().take_while(|session| session.producer_id == id) {
+        for session in self.sessions.iter_mut().skip(first) {
+            session.spans.shrink_to_fit();
             for span in &mut session.spans {
                 span.epochs.sort_by_key(|epoch| epoch.first_offset);
+                span.epochs.shrink_to_fit();
             }
         }
     }
@@ -219,21 +243,8 @@ impl Session {
     }
 }
 
-/// The epochs of one producer id over all partitions.
-#[derive(Debug, Default)]
-struct Epochs<'a> {
-    transactional: bool,
-    spans: BTreeMap<Option<ProducerEpoch>, Vec<(usize, &'a EpochSpan)>>,
-    /// Epochs whose data a marker of the next epoch closed.
-    closed_by_next: BTreeSet<ProducerEpoch>,
-}
-
-impl Epochs<'_> {
-    fn is_next_transaction(&self, from: Option<ProducerEpoch>, to: Option<ProducerEpoch>) -> bool {
-        let (Some(from), Some(to)) = (from, to) else { return false };
-        from.0.checked_add(1) == Some(to.0) && self.closed_by_next.contains(&from)
-    }
-}
+/// What one producer id wrote in one epoch to one partition: the partition, and which of its spans.
+type Written = (ProducerId, Option<ProducerEpoch>, usize, usize);
 
 #[cfg(test)]
 mod tests {

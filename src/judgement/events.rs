@@ -11,7 +11,13 @@ use super::draft::count;
 use crate::facts::{HoleKind, PartitionContext, PartitionFacts, Rewind, SequenceStep, Sessions, StepKind};
 use crate::finding::phrase::offsets;
 use crate::finding::{Event, EventKind, Finding, Outcome, ProtectionMode, in_turn};
+use crate::relations::{Groups, Relations};
 use crate::units::{Offset, ProducerEpoch, Sequence};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+/// Events that are put into their order all at once; of more than these those that are kept are found
+/// first, so that not all are there together.
+const TOGETHER: u64 = 50_000;
 
 /// All events of these partitions; `sessions` were built from them, in this order. `beside` are
 /// events that no log of these tells.
@@ -21,28 +27,138 @@ pub fn events(
     sessions: &Sessions,
     rewinds: &[Rewind],
     findings: &[Finding],
-    beside: Vec<Event>,
+    beside: &[Event],
 ) -> Vec<Event> {
-    let mut events = beside;
-    for &(context, facts) in partitions.iter().filter(|(context, _)| !context.internal) {
-        of_log(context, facts, &mut events);
-    }
-    of_sessions(partitions, sessions, &mut events);
-    for finding in findings {
-        events.extend(of_finding(finding));
-    }
-    for rewind in rewinds {
-        let detail = format!(
-            "group {} went back from {} to {}: it reads {} again",
-            rewind.group,
-            rewind.from,
-            rewind.to,
-            offsets(rewind.to.0, rewind.from.plus(-1).0)
-        );
-        let place = (rewind.topic.as_str(), rewind.partition, rewind.to.0);
-        events.push(Event::new(EventKind::Rewind, rewind.timestamp, place, detail));
-    }
+    let mut events = Vec::new();
+    let happened = Happened { partitions, sessions, rewinds, findings, beside };
+    happened.tell(&mut |brief| events.push((brief.whole)()));
     in_order(events)
+}
+
+/// The same, but at most `most` of them, the weightiest; and how many are left out.
+#[must_use]
+pub fn events_at_most(
+    partitions: &[Partition<'_>],
+    sessions: &Sessions,
+    relations: &Relations,
+    findings: &[Finding],
+    beside: &[Event],
+    most: usize,
+) -> (Vec<Event>, u64) {
+    let happened = Happened { partitions, sessions, rewinds: &relations.rewinds, findings, beside };
+    let mut all = 0_u64;
+    happened.tell(&mut |_| all += 1);
+    if all <= TOGETHER || u64::try_from(most).is_ok_and(|most| all <= most) {
+        return weightiest(events(partitions, sessions, &relations.rewinds, findings, beside), most);
+    }
+    happened.weightiest(&relations.groups, most, all)
+}
+
+/// What is known of an event before it is put into words.
+struct Brief<'a> {
+    kind: EventKind,
+    time: Option<i64>,
+    place: (&'a str, i32, i64),
+    whole: &'a dyn Fn() -> Event,
+}
+
+/// Takes events one by one.
+type Each<'e> = dyn FnMut(Brief<'_>) + 'e;
+
+/// Where events come from.
+struct Happened<'a> {
+    partitions: &'a [Partition<'a>],
+    sessions: &'a Sessions,
+    rewinds: &'a [Rewind],
+    findings: &'a [Finding],
+    beside: &'a [Event],
+}
+
+impl Happened<'_> {
+    /// Tells all events, each time in the same order.
+    fn tell(&self, each: &mut Each<'_>) {
+        let mut whole = |event: &Event| {
+            let place = (event.topic.as_str(), event.partition, event.offset);
+            each(Brief { kind: event.kind, time: event.timestamp, place, whole: &|| event.clone() });
+        };
+        self.beside.iter().for_each(&mut whole);
+        self.findings.iter().filter_map(of_finding).for_each(|event| whole(&event));
+        for rewind in self.rewinds {
+            let detail = format!(
+                "group {} went back from {} to {}: it reads {} again",
+                rewind.group,
+                rewind.from,
+                rewind.to,
+                offsets(rewind.to.0, rewind.from.plus(-1).0)
+            );
+            let place = (rewind.topic.as_str(), rewind.partition, rewind.to.0);
+            whole(&Event::new(EventKind::Rewind, rewind.timestamp, place, detail));
+        }
+        for &(context, facts) in self.partitions.iter().filter(|(context, _)| !context.internal) {
+            of_log(context, facts, each);
+        }
+        of_sessions(self.partitions, self.sessions, each);
+    }
+
+    /// The weightiest of `all` events, with no more in memory than these and what `groups` may sort in.
+    fn weightiest(&self, groups: &Groups, most: usize, all: u64) -> (Vec<Event>, u64) {
+        let mut topics = BTreeSet::new();
+        self.tell(&mut |brief| {
+            if !topics.contains(brief.place.0) {
+                topics.insert(brief.place.0.to_owned());
+            }
+        });
+        let topics: BTreeMap<String, i64> = topics.into_iter().zip(0..).collect();
+        let mut number = 0_i64;
+        let mut sorting = groups.sorting();
+        self.tell(&mut |brief| {
+            let (topic, partition, offset) = brief.place;
+            let topic = topics.get(topic).copied().unwrap_or(-1);
+            // As `in_order` has it: a step back of a group stands by its own time.
+            let beside = brief.kind == EventKind::Rewind;
+            let (is_beside, at) = if beside { (1, brief.time.unwrap_or(i64::MIN)) } else { (0, 0) };
+            let kind = EventKind::ALL.iter().position(|kind| *kind == brief.kind);
+            let kind = kind.and_then(|kind| i64::try_from(kind).ok()).unwrap_or(i64::MAX);
+            let time = brief.time.unwrap_or(i64::MIN);
+            sorting.push([topic, is_beside, at, partition.into(), offset, kind, number, time]);
+            number += 1;
+        });
+        // The rank of its kind, its turn and its place; and which event it is.
+        let mut kept: BinaryHeap<([i64; 3], i64)> = BinaryHeap::new();
+        let (mut log, mut turn) = (None, i64::MIN);
+        for (place, [topic, is_beside, at, partition, _, kind, number, time]) in
+            (0_i64..).zip(sorting.finish())
+        {
+            let own = [topic, is_beside, at, partition];
+            if log.replace(own) != Some(own) {
+                turn = i64::MIN;
+            }
+            turn = turn.max(time);
+            let rank =
+                usize::try_from(kind).ok().and_then(|kind| EventKind::ALL.get(kind)).map(|kind| kind.rank());
+            let rank = rank.and_then(|rank| i64::try_from(rank).ok()).unwrap_or(i64::MAX);
+            kept.push(([rank, turn, place], number));
+            if kept.len() > most {
+                kept.pop();
+            }
+        }
+        let mut places: Vec<([i64; 2], i64)> =
+            kept.into_iter().map(|([_, turn, place], number)| ([turn, place], number)).collect();
+        places.sort_unstable();
+        let order: BTreeMap<i64, usize> =
+            places.iter().enumerate().map(|(at, (_, number))| (*number, at)).collect();
+        let mut events: Vec<Option<Event>> = vec![None; places.len()];
+        let mut number = 0_i64;
+        self.tell(&mut |brief| {
+            if let Some(event) = order.get(&number).and_then(|&at| events.get_mut(at)) {
+                *event = Some((brief.whole)());
+            }
+            number += 1;
+        });
+        let events: Vec<Event> = events.into_iter().flatten().collect();
+        let omitted = all.saturating_sub(u64::try_from(events.len()).unwrap_or(u64::MAX));
+        (events, omitted)
+    }
 }
 
 /// Keeps at most `most` events, those of the weightiest kinds, in their order; and how many are left
@@ -77,20 +193,24 @@ fn in_order(mut events: Vec<Event>) -> Vec<Event> {
     })
 }
 
-fn of_log(context: &PartitionContext, facts: &PartitionFacts, events: &mut Vec<Event>) {
+fn of_log(context: &PartitionContext, facts: &PartitionFacts, each: &mut Each<'_>) {
     let at = |offset: Offset| (context.topic.as_str(), context.partition, offset.0);
     let time = |offset: Offset| facts.landmarks.time_of(offset);
+    let mut tell = |kind, time, place, detail: &dyn Fn() -> String| {
+        each(Brief { kind, time, place, whole: &|| Event::new(kind, time, place, detail()) });
+    };
     let mut before = None;
     for &(epoch, offset) in &facts.leader_epochs {
-        let detail = match before.replace(epoch) {
+        let before = before.replace(epoch);
+        tell(EventKind::LeaderEpoch, time(offset), at(offset), &|| match before {
             None => format!("the log begins under leader epoch {epoch}"),
             Some(before) => format!("first batch under leader epoch {epoch}, after {before}"),
-        };
-        events.push(Event::new(EventKind::LeaderEpoch, time(offset), at(offset), detail));
+        });
     }
     for closing in facts.landmarks.closings() {
-        let detail = format!("{}: the broker closed or loaded the log when it ended here", closing.file);
-        events.push(Event::new(EventKind::LogClosed, closing.after, at(closing.offset), detail));
+        tell(EventKind::LogClosed, closing.after, at(closing.offset), &|| {
+            format!("{}: the broker closed or loaded the log when it ended here", closing.file)
+        });
     }
     for hole in
         facts.holes.iter().filter(|hole| facts.cleaned_below.is_none_or(|limit| hole.first_offset >= limit))
@@ -102,20 +222,22 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, events: &mut Vec<E
             HoleKind::Boundary | HoleKind::Unsettled => "between two files",
             HoleKind::Inside => "inside a file",
         };
-        let detail = format!("{} missing {where_}", offsets(hole.first_offset.0, hole.last_offset.0));
-        events.push(Event::new(EventKind::OffsetGap, time(behind), at(behind), detail));
+        tell(EventKind::OffsetGap, time(behind), at(behind), &|| {
+            format!("{} missing {where_}", offsets(hole.first_offset.0, hole.last_offset.0))
+        });
     }
     for gap in &facts.gaps {
-        let epoch = gap.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
-        let detail = format!(
-            "producer {}{epoch}: sequence {} instead of {}, {} missing ({})",
-            gap.producer_id, gap.found, gap.expected, gap.missing, gap.reason
-        );
         let offset = Offset(gap.at_offset);
-        events.push(Event::new(EventKind::SequenceGap, time(offset), at(offset), detail));
+        tell(EventKind::SequenceGap, time(offset), at(offset), &|| {
+            let epoch = gap.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+            format!(
+                "producer {}{epoch}: sequence {} instead of {}, {} missing ({})",
+                gap.producer_id, gap.found, gap.expected, gap.missing, gap.reason
+            )
+        });
     }
     for step in &facts.steps {
-        events.push(Event::new(EventKind::SequenceStep, step.timestamp, at(step.at_offset), stepped(step)));
+        tell(EventKind::SequenceStep, step.timestamp, at(step.at_offset), &|| stepped(step));
     }
     for stretch in &facts.protection.stretches {
         let detail = match stretch.mode {
@@ -126,36 +248,37 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, events: &mut Vec<E
             ProtectionMode::Other(_) => continue,
         };
         let place = at(stretch.first_offset);
-        events.push(Event::new(EventKind::Protection, stretch.first_timestamp, place, detail));
+        tell(EventKind::Protection, stretch.first_timestamp, place, &|| detail.to_owned());
     }
     for transaction in &facts.transactions {
-        let data = transaction.last_offset.map_or_else(
-            || format!("from offset {} on", transaction.first_offset),
-            |last| offsets(transaction.first_offset.0, last.0),
-        );
-        let id = transaction.producer_id;
-        let epoch = transaction.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
-        let event = match (transaction.outcome, transaction.marker_offset) {
-            (Outcome::Committed, Some(marker)) => Event::new(
-                EventKind::TransactionCommit,
-                transaction.marker_timestamp,
-                at(marker),
-                format!("producer {id}{epoch}: {data} committed"),
-            ),
-            (Outcome::Aborted, Some(marker)) => Event::new(
-                EventKind::TransactionAbort,
-                transaction.marker_timestamp,
-                at(marker),
-                format!("producer {id}{epoch}: {data} aborted"),
-            ),
-            (Outcome::Open | Outcome::Other(_), _) | (_, None) => Event::new(
-                EventKind::TransactionOpen,
-                transaction.first_timestamp,
-                at(transaction.first_offset),
-                format!("producer {id}{epoch}: a transaction begins that has no end in this log"),
-            ),
+        let data = || {
+            transaction.last_offset.map_or_else(
+                || format!("from offset {} on", transaction.first_offset),
+                |last| offsets(transaction.first_offset.0, last.0),
+            )
         };
-        events.push(event);
+        let name = || {
+            let epoch = transaction.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+            format!("producer {}{epoch}", transaction.producer_id)
+        };
+        match (transaction.outcome, transaction.marker_offset) {
+            (Outcome::Committed, Some(marker)) => {
+                tell(EventKind::TransactionCommit, transaction.marker_timestamp, at(marker), &|| {
+                    format!("{}: {} committed", name(), data())
+                });
+            }
+            (Outcome::Aborted, Some(marker)) => {
+                tell(EventKind::TransactionAbort, transaction.marker_timestamp, at(marker), &|| {
+                    format!("{}: {} aborted", name(), data())
+                });
+            }
+            (Outcome::Open | Outcome::Other(_), _) | (_, None) => {
+                let place = at(transaction.first_offset);
+                tell(EventKind::TransactionOpen, transaction.first_timestamp, place, &|| {
+                    format!("{}: a transaction begins that has no end in this log", name())
+                });
+            }
+        }
     }
 }
 
@@ -183,14 +306,13 @@ fn stepped(step: &SequenceStep) -> String {
     format!("producer {}: {what}", step.producer_id)
 }
 
-fn of_sessions(partitions: &[Partition<'_>], sessions: &Sessions, events: &mut Vec<Event>) {
+fn of_sessions(partitions: &[Partition<'_>], sessions: &Sessions, each: &mut Each<'_>) {
     for (_, session) in sessions.iter() {
         for span in &session.spans {
             let Some((context, _)) = partitions.get(span.partition).filter(|(context, _)| !context.internal)
             else {
                 continue;
             };
-            let name = session.name();
             let (first, last) = (span.epochs.first(), span.epochs.last());
             let wrote = |epoch: Option<ProducerEpoch>, sequence: Option<Sequence>| {
                 let epoch = epoch.map(|epoch| format!("epoch {epoch}"));
@@ -198,29 +320,26 @@ fn of_sessions(partitions: &[Partition<'_>], sessions: &Sessions, events: &mut V
                 let parts: Vec<String> = epoch.into_iter().chain(sequence).collect();
                 if parts.is_empty() { "without epoch".to_owned() } else { parts.join(" ") }
             };
-            let begin = first.map(|epoch| wrote(epoch.producer_epoch, epoch.first_sequence));
-            let end = last.map(|epoch| wrote(epoch.producer_epoch, epoch.last_sequence));
-            let mut push = |kind, time, offset: Offset, detail: String| {
+            let mut tell = |kind, time, offset: Offset, detail: &dyn Fn(&str) -> String| {
                 let place = (context.topic.as_str(), context.partition, offset.0);
-                let event = Event::new(kind, time, place, detail);
-                events.push(Event { session: Some(name.clone()), ..event });
+                let whole = || {
+                    let name = session.name();
+                    Event { session: Some(name.clone()), ..Event::new(kind, time, place, detail(&name)) }
+                };
+                each(Brief { kind, time, place, whole: &whole });
             };
-            push(
-                EventKind::SessionBegin,
-                span.first_timestamp,
-                span.first_offset,
-                format!("{name} is first seen here: {}", begin.unwrap_or_default()),
-            );
-            push(
-                EventKind::SessionEnd,
-                span.last_timestamp,
-                span.last_offset,
+            tell(EventKind::SessionBegin, span.first_timestamp, span.first_offset, &|name| {
+                let begin = first.map(|epoch| wrote(epoch.producer_epoch, epoch.first_sequence));
+                format!("{name} is first seen here: {}", begin.unwrap_or_default())
+            });
+            tell(EventKind::SessionEnd, span.last_timestamp, span.last_offset, &|name| {
+                let end = last.map(|epoch| wrote(epoch.producer_epoch, epoch.last_sequence));
                 format!(
                     "{name} is last seen here: {}, {} in all",
                     end.unwrap_or_default(),
                     count(span.records, "record", "records")
-                ),
-            );
+                )
+            });
         }
     }
 }
@@ -246,8 +365,21 @@ mod tests {
         let (context, facts) = fold_in(context, script);
         let partitions = [(&context, &facts)];
         let sessions = Sessions::build(&partitions);
-        let events = events(&partitions, &sessions, &[], &[], Vec::new());
-        events.into_iter().map(|event| (event.kind, event.offset)).collect()
+        let relations = Relations::default();
+        let told = events(&partitions, &sessions, &[], &[], &[]);
+        let happened = Happened {
+            partitions: &partitions,
+            sessions: &sessions,
+            rewinds: &[],
+            findings: &[],
+            beside: &[],
+        };
+        let all = u64::try_from(told.len()).unwrap();
+        for most in 0..=told.len() {
+            let some = happened.weightiest(&relations.groups, most, all);
+            assert_eq!(some, weightiest(told.clone(), most), "{most}");
+        }
+        told.into_iter().map(|event| (event.kind, event.offset)).collect()
     }
 
     #[test]

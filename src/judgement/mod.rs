@@ -29,7 +29,7 @@ mod sequences;
 mod snapshots;
 mod transactions;
 
-pub use events::{events, weightiest};
+pub use events::{events, events_at_most, weightiest};
 pub use identify::identify;
 pub use links::link;
 

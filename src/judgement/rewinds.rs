@@ -18,17 +18,18 @@ use std::collections::BTreeMap;
 /// One finding for each group and topic, without ids.
 #[must_use]
 pub fn judge(relations: &Relations, examples: Examples) -> Vec<Finding> {
-    let mut by_group: BTreeMap<(&str, &str), Vec<&Rewind>> = BTreeMap::new();
-    for rewind in &relations.rewinds {
-        by_group.entry((&rewind.group, &rewind.topic)).or_default().push(rewind);
-    }
-    if by_group.is_empty() {
+    if relations.rewinds.is_empty() {
         return Vec::new();
     }
-    let stored = Surplus::of(relations);
+    let mut by_group: BTreeMap<(&str, &str), (Vec<&Rewind>, usize)> = BTreeMap::new();
+    for (rewind, twice) in relations.rewinds.iter().zip(surplus(relations)) {
+        let (steps, copies) = by_group.entry((&rewind.group, &rewind.topic)).or_default();
+        steps.push(rewind);
+        *copies += twice;
+    }
     by_group
         .into_iter()
-        .map(|((group, topic), steps)| of_group(group, topic, &steps, &stored, examples))
+        .map(|((group, topic), (steps, twice))| of_group(group, topic, &steps, twice, examples))
         .collect()
 }
 
@@ -58,41 +59,41 @@ pub fn reported(rewind: &Rewind) -> RewindReport {
     .at_time(rewind.timestamp)
 }
 
-/// The places of all surplus copies, in order.
-struct Surplus<'r>(Vec<(&'r str, i32, i64)>);
-
-impl<'r> Surplus<'r> {
-    fn of(relations: &'r Relations) -> Self {
-        let copies = relations.groups.iter().flat_map(|group| &group.copies);
-        let mut places: Vec<_> = copies
-            .filter(|copy| copy.repeats.is_some())
-            .filter_map(|related| {
-                let note = relations.partitions.get(usize::try_from(related.copy.partition).ok()?)?;
-                let topic = relations.topics.get(usize::try_from(note.topic).ok()?)?;
-                Some((topic.name.as_str(), note.partition, related.copy.offset.0))
-            })
-            .collect();
-        places.sort_unstable();
-        Self(places)
+/// How many surplus copies stand between the two positions of each step back.
+fn surplus(relations: &Relations) -> Vec<usize> {
+    let topic = |name: &str| relations.topics.iter().position(|topic| topic.name == name);
+    let mut ends: Vec<([i64; 3], usize)> = Vec::new();
+    for (at, rewind) in relations.rewinds.iter().enumerate() {
+        let Some(topic) = topic(&rewind.topic).and_then(|topic| i64::try_from(topic).ok()) else { continue };
+        for offset in [rewind.to, rewind.from] {
+            ends.push(([topic, rewind.partition.into(), offset.0], at));
+        }
     }
-
-    /// How many stand between the two positions.
-    fn within(&self, rewind: &Rewind) -> usize {
-        let below = |offset: i64| {
-            let wanted = (rewind.topic.as_str(), rewind.partition, offset);
-            self.0.partition_point(|place| *place < wanted)
-        };
-        below(rewind.from.0).saturating_sub(below(rewind.to.0))
+    ends.sort_unstable();
+    let places = relations.groups.pairs().filter_map(|pair| {
+        let note = relations.partition(pair.later.partition)?;
+        Some([i64::from(note.topic), note.partition.into(), pair.later.offset.0])
+    });
+    let mut below = 0_usize;
+    // What stands below the first of the two ends, and then what stands between them.
+    let mut between: Vec<Option<usize>> = vec![None; relations.rewinds.len()];
+    let mut ends = ends.into_iter().peekable();
+    let mut reach = |below: usize, place: Option<&[i64; 3]>| {
+        while let Some((_, at)) = ends.next_if(|(end, _)| place.is_none_or(|place| end <= place)) {
+            if let Some(between) = between.get_mut(at) {
+                *between = Some(between.map_or(below, |first| below - first));
+            }
+        }
+    };
+    for place in relations.groups.sorted(places) {
+        reach(below, Some(&place));
+        below += 1;
     }
+    reach(below, None);
+    between.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-fn of_group(
-    group: &str,
-    topic: &str,
-    steps: &[&Rewind],
-    stored: &Surplus<'_>,
-    examples: Examples,
-) -> Finding {
+fn of_group(group: &str, topic: &str, steps: &[&Rewind], twice: usize, examples: Examples) -> Finding {
     let confidence = steps.iter().map(|step| confidence(step)).max().unwrap_or(Confidence::Possible);
     let title = match steps {
         [one] => format!("group {group} was given {} again: read twice", stretch(one)),
@@ -103,7 +104,6 @@ fn of_group(
     let times = || steps.iter().filter_map(|step| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
     finding.facts = capped(steps.iter().map(|step| words(step)), "steps back");
-    let twice: usize = steps.iter().map(|step| stored.within(step)).sum();
     finding.facts.push(if twice == 0 {
         "no record in between is a surplus copy among what was read: it was read twice, not written twice"
             .to_owned()
@@ -180,7 +180,6 @@ fn words(step: &Rewind) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::relations::VERSION;
     use crate::units::Offset;
 
     fn step(kind: RewindKind, members: Option<u32>, then: Then) -> Rewind {
@@ -200,16 +199,7 @@ mod tests {
     }
 
     fn judged(rewinds: Vec<Rewind>) -> Vec<Finding> {
-        let relations = Relations {
-            version: VERSION,
-            topics: vec![],
-            partitions: vec![],
-            sessions: vec![],
-            rewinds,
-            positions: vec![],
-            copied: vec![],
-            groups: vec![],
-        };
+        let relations = Relations { rewinds, ..Relations::default() };
         judge(&relations, Examples::AtMost(2))
     }
 

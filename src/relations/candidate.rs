@@ -81,7 +81,24 @@ impl Element for Candidate {
         for digest in [self.identity, self.content, self.exact_content, self.record_set] {
             out.extend_from_slice(&digest.0.to_le_bytes());
         }
-        let (copy, batch) = (&self.copy, &self.copy.batch);
+        self.copy.put(out);
+        out.push(u8::from(self.is_tombstone));
+        put_key(&self.business_key, out);
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let mut digest = || Ok::<_, io::Error>(Fingerprint(u128::from_le_bytes(from.array()?)));
+        let (identity, content, exact_content, record_set) = (digest()?, digest()?, digest()?, digest()?);
+        let copy = StoredCopy::take(from)?;
+        let is_tombstone = from.array()? == [1];
+        let business_key = take_key(from)?;
+        Ok(Self { identity, content, exact_content, record_set, is_tombstone, business_key, copy })
+    }
+}
+
+impl Element for StoredCopy {
+    fn put(&self, out: &mut Vec<u8>) {
+        let (copy, batch) = (self, &self.batch);
         for number in [copy.partition, batch.segment, batch.records, batch.crc] {
             out.extend_from_slice(&number.to_le_bytes());
         }
@@ -89,7 +106,7 @@ impl Element for Candidate {
             out.extend_from_slice(&number.to_le_bytes());
         }
         out.extend_from_slice(&batch.position.0.to_le_bytes());
-        for number in [
+        let numbers = [
             copy.timestamp,
             copy.client_timestamp,
             copy.producer_epoch.map(|epoch| i64::from(epoch.0)),
@@ -98,59 +115,38 @@ impl Element for Candidate {
             copy.partition_leader_epoch.map(|epoch| i64::from(epoch.0)),
             copy.written_after,
             batch.base_sequence.map(|sequence| i64::from(sequence.get())),
-        ] {
-            out.push(u8::from(number.is_some()));
-            out.extend_from_slice(&number.unwrap_or(0).to_le_bytes());
+        ];
+        let there = numbers.iter().rev().fold(0_u8, |bits, number| bits << 1 | u8::from(number.is_some()));
+        out.push(there);
+        for number in numbers.into_iter().flatten() {
+            out.extend_from_slice(&number.to_le_bytes());
         }
         let place = |all: &[TimeSource]| all.iter().position(|one| *one == copy.timestamp_type);
         let outcome = |all: &[Visibility]| all.iter().position(|one| *one == copy.visibility);
-        let flags = [batch.in_sequence, self.is_tombstone, copy.behind_other_content]
-            .map(|flag| Some(usize::from(flag)));
+        let flags = [batch.in_sequence, copy.behind_other_content].map(|flag| Some(usize::from(flag)));
         for small in [place(&TIME_SOURCES), outcome(&VISIBILITIES)].into_iter().chain(flags) {
             out.push(small.and_then(|small| u8::try_from(small).ok()).unwrap_or(u8::MAX));
         }
-        let (form, key) = match &self.business_key {
-            BusinessKey::Text { text } => (0_u8, text.as_bytes().to_vec()),
-            BusinessKey::Base64 { base64 } => (1, base64.as_bytes().to_vec()),
-            key @ BusinessKey::Digest { .. } => (2, serde_json::to_vec(key).unwrap_or_default()),
-            BusinessKey::KeyedHash { keyed_hash } => (3, keyed_hash.as_bytes().to_vec()),
-            BusinessKey::Parts { parts } => (4, serde_json::to_vec(parts).unwrap_or_default()),
-        };
-        out.push(form);
-        out.extend_from_slice(&u64::try_from(key.len()).unwrap_or(0).to_le_bytes());
-        out.extend_from_slice(&key);
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
-        let mut digest = || Ok::<_, io::Error>(Fingerprint(u128::from_le_bytes(from.array()?)));
-        let (identity, content, exact_content, record_set) = (digest()?, digest()?, digest()?, digest()?);
         let mut number = || Ok::<_, io::Error>(u32::from_le_bytes(from.array()?));
         let (partition, segment, records, crc) = (number()?, number()?, number()?, number()?);
         let mut number = || Ok::<_, io::Error>(i64::from_le_bytes(from.array()?));
         let (offset, producer_id, base_offset, last_offset) = (number()?, number()?, number()?, number()?);
         let position = FilePosition(u64::from_le_bytes(from.array()?));
+        let [mut there] = from.array()?;
         let mut maybe = || {
-            let [is_there] = from.array()?;
-            let number = i64::from_le_bytes(from.array()?);
-            Ok::<_, io::Error>((is_there == 1).then_some(number))
+            let is_there = there & 1 == 1;
+            there >>= 1;
+            if is_there { Ok(Some(i64::from_le_bytes(from.array()?))) } else { Ok::<_, io::Error>(None) }
         };
         let (timestamp, client_timestamp, producer_epoch, sequence) =
             (maybe()?, maybe()?, maybe()?, maybe()?);
         let (session, leader_epoch, written_after, base_sequence) = (maybe()?, maybe()?, maybe()?, maybe()?);
-        let [time_source, visibility, in_sequence, is_tombstone, behind_other_content, form] =
-            from.array()?;
-        let length = usize::try_from(u64::from_le_bytes(from.array()?)).map_err(io::Error::other)?;
-        let key = from.bytes(length)?;
-        let text = || String::from_utf8(key.to_vec()).map_err(io::Error::other);
-        let business_key = match form {
-            0 => BusinessKey::Text { text: text()? },
-            1 => BusinessKey::Base64 { base64: text()? },
-            2 => serde_json::from_slice(key).map_err(io::Error::other)?,
-            3 => BusinessKey::KeyedHash { keyed_hash: text()? },
-            _ => BusinessKey::Parts { parts: serde_json::from_slice(key).map_err(io::Error::other)? },
-        };
+        let [time_source, visibility, in_sequence, behind_other_content] = from.array()?;
         let int = |number: Option<i64>| number.and_then(|number| i32::try_from(number).ok());
-        let copy = StoredCopy {
+        Ok(Self {
             partition,
             offset: Offset(offset),
             timestamp,
@@ -174,10 +170,35 @@ impl Element for Candidate {
                 crc,
                 in_sequence: in_sequence == 1,
             },
-        };
-        let is_tombstone = is_tombstone == 1;
-        Ok(Self { identity, content, exact_content, record_set, is_tombstone, business_key, copy })
+        })
     }
+}
+
+pub(super) fn put_key(business_key: &BusinessKey, out: &mut Vec<u8>) {
+    let (form, key) = match business_key {
+        BusinessKey::Text { text } => (0_u8, text.as_bytes().to_vec()),
+        BusinessKey::Base64 { base64 } => (1, base64.as_bytes().to_vec()),
+        key @ BusinessKey::Digest { .. } => (2, serde_json::to_vec(key).unwrap_or_default()),
+        BusinessKey::KeyedHash { keyed_hash } => (3, keyed_hash.as_bytes().to_vec()),
+        BusinessKey::Parts { parts } => (4, serde_json::to_vec(parts).unwrap_or_default()),
+    };
+    out.push(form);
+    out.extend_from_slice(&u64::try_from(key.len()).unwrap_or(0).to_le_bytes());
+    out.extend_from_slice(&key);
+}
+
+pub(super) fn take_key(from: &mut RunReader) -> io::Result<BusinessKey> {
+    let [form] = from.array()?;
+    let length = usize::try_from(u64::from_le_bytes(from.array()?)).map_err(io::Error::other)?;
+    let key = from.bytes(length)?;
+    let text = || String::from_utf8(key.to_vec()).map_err(io::Error::other);
+    Ok(match form {
+        0 => BusinessKey::Text { text: text()? },
+        1 => BusinessKey::Base64 { base64: text()? },
+        2 => serde_json::from_slice(key).map_err(io::Error::other)?,
+        3 => BusinessKey::KeyedHash { keyed_hash: text()? },
+        _ => BusinessKey::Parts { parts: serde_json::from_slice(key).map_err(io::Error::other)? },
+    })
 }
 
 /// Bytes of a key that is one text.

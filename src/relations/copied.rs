@@ -1,7 +1,11 @@
 //! Stretches of a log that stand in another log as well, byte for byte, although the two are no
 //! replicas: files that were copied.
 
-use super::{Candidate, KeyGroup, PartitionNote, RelatedCopy, level};
+use super::build::{RelatedTwo, group_twos};
+use super::groups::Part;
+use super::{Candidate, PartitionNote, level};
+use crate::candidates::spill::Share;
+use crate::error::AuditError;
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 
@@ -51,32 +55,29 @@ impl CopiedStretch {
 
 /// Groups of two: a record of the original and the one at the same offset of the copy. `is_known`
 /// says of a copy that it repeats another record already.
+///
+/// # Errors
+/// [`AuditError`] when what does not fit into memory cannot be written or read.
 pub fn group_copied(
     partitions: &[PartitionNote],
     stretch: &CopiedStretch,
+    share: &Share,
     candidates: &[Candidate],
     is_known: impl Fn(&(u32, Offset)) -> bool,
-) -> Vec<KeyGroup> {
+) -> Result<Part, AuditError> {
     let in_partition = |at: u32| candidates.iter().filter(move |one| one.copy.partition == at);
     let mut copies = in_partition(stretch.copy).peekable();
     let topic =
         usize::try_from(stretch.copy).ok().and_then(|at| partitions.get(at)).map_or(0, |note| note.topic);
-    let mut groups = Vec::new();
-    for original in in_partition(stretch.original) {
+    let twos = in_partition(stretch.original).filter_map(|original| {
         while copies.next_if(|copy| copy.copy.offset < original.copy.offset).is_some() {}
-        let Some(copy) = copies.next_if(|copy| copy.copy.offset == original.copy.offset) else { continue };
+        let copy = copies.next_if(|copy| copy.copy.offset == original.copy.offset)?;
         if copy.exact_content != original.exact_content || is_known(&(stretch.copy, copy.copy.offset)) {
-            continue;
+            return None;
         }
-        let first = RelatedCopy { copy: original.copy.clone(), repeats: None, level: None };
-        let second =
-            RelatedCopy { copy: copy.copy.clone(), repeats: Some(0), level: Some(level(original, copy)) };
-        groups.push(KeyGroup {
-            topic,
-            business_key: copy.business_key.clone(),
-            copies: vec![first, second],
-            source: None,
-        });
-    }
-    groups
+        let (earlier, later) = (original.copy.clone(), copy.copy.clone());
+        let two = RelatedTwo { earlier, later, level: level(original, copy) };
+        Some((topic, copy.business_key.clone(), two))
+    });
+    group_twos(share, twos)
 }

@@ -9,23 +9,27 @@ mod build;
 mod candidate;
 mod copied;
 mod copy;
+mod groups;
 mod level;
+mod pair;
 
 pub use build::{Joined, group, group_across_topics};
 pub use candidate::Candidate;
 pub use copied::{CopiedStretch, CopyMark, group_copied};
+pub use groups::{Groups, Part};
 pub use level::level;
+pub use pair::{GroupNote, GroupWriters, RelatedPair};
 
 use crate::facts::{GroupCommits, Rewind};
-use crate::finding::{BusinessKey, Level, Visibility};
+use crate::finding::Visibility;
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 use serde::{Deserialize, Serialize};
 
 /// The version of the structure; a reader refuses a larger one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Everything that the judgement of duplicates needs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relations {
     /// [`VERSION`] of the writer.
     pub version: u32,
@@ -44,7 +48,23 @@ pub struct Relations {
     pub copied: Vec<CopiedStretch>,
     /// Equal contents under one identity, in the order of their first surplus copies; those of copied
     /// stretches follow.
-    pub groups: Vec<KeyGroup>,
+    pub groups: Groups,
+}
+
+impl Default for Relations {
+    /// Of no logs.
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            topics: Vec::new(),
+            partitions: Vec::new(),
+            sessions: Vec::new(),
+            rewinds: Vec::new(),
+            positions: Vec::new(),
+            copied: Vec::new(),
+            groups: Groups::default(),
+        }
+    }
 }
 
 /// How far a consumer group came in one partition.
@@ -192,31 +212,6 @@ impl SessionNote {
     pub fn last_timestamp(&self) -> Option<i64> {
         self.spans.iter().filter_map(|span| span.last_timestamp).max()
     }
-}
-
-/// The copies of one content under one identity.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeyGroup {
-    /// Index into [`Relations::topics`].
-    pub topic: u32,
-    /// The identity.
-    pub business_key: BusinessKey,
-    /// The earliest first; every later one repeats an earlier one.
-    pub copies: Vec<RelatedCopy>,
-    /// A record of another topic with equal content and client time, which holds the event fewer
-    /// times: where a pipeline may have read it.
-    pub source: Option<Box<StoredCopy>>,
-}
-
-/// A copy and what it repeats.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RelatedCopy {
-    /// The copy.
-    pub copy: StoredCopy,
-    /// Index into [`KeyGroup::copies`] of its predecessor; `None` for the first.
-    pub repeats: Option<u32>,
-    /// How equal it is to its predecessor.
-    pub level: Option<Level>,
 }
 
 /// One stored record, with what its batch says of its writer.

@@ -143,6 +143,7 @@ fn compare_all(
         digest_key,
         sessions: &sessions,
         late_stop: &LateStop::default(),
+        places: shares.places,
     };
     let teller = tell::Teller { inventory: &inventory, subjects: &subjects, outcomes: &outcomes, listed };
     let mut answer = Compared { unpaired, ..Compared::default() };

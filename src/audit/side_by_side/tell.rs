@@ -262,11 +262,11 @@ pub(super) fn events(
         let (Some(dir), Some(one)) = (inventory.partitions.get(at), judged.get(at)) else { continue };
         *copies.entry((&dir.topic, dir.partition)).or_default() += 1;
         let alone = [*one];
-        for event in judgement::events(&alone, &Sessions::build(&alone), &[], &[], Vec::new()) {
+        for event in judgement::events(&alone, &Sessions::build(&alone), &[], &[], &[]) {
             shown_by.entry(key(&event)).or_default().push(&dir.display);
         }
     }
-    let mut events = judgement::events(&chosen, &Sessions::build(&chosen), &[], findings, Vec::new());
+    let mut events = judgement::events(&chosen, &Sessions::build(&chosen), &[], findings, &[]);
     let mut told = BTreeSet::new();
     events.retain(|event| told.insert(key(event)));
     for event in &mut events {

@@ -28,7 +28,7 @@ pub struct Sorter<T> {
     ends: Vec<u64>,
 }
 
-impl<T: Element> Sorter<T> {
+impl<T: Element + Ord> Sorter<T> {
     /// Holds about `limit` bytes in memory and puts the rest into `space`.
     #[must_use]
     pub fn new(limit: usize, space: TempSpace) -> Self {
@@ -106,7 +106,7 @@ fn readers(file: &Arc<File>, mut start: u64, ends: &[u64], limit: usize) -> Vec<
 }
 
 /// Makes fewer and longer runs, in a file of their own.
-fn merge_some<T: Element>(
+fn merge_some<T: Element + Ord>(
     space: &TempSpace,
     file: &Arc<File>,
     ends: &[u64],
@@ -143,7 +143,7 @@ enum From<T> {
     Runs(Merge<T>),
 }
 
-impl<T: Element> Sorted<T> {
+impl<T: Element + Ord> Sorted<T> {
     /// The next element.
     ///
     /// # Errors
@@ -156,6 +156,14 @@ impl<T: Element> Sorted<T> {
     }
 }
 
+impl<T: Element + Ord> Iterator for Sorted<T> {
+    type Item = Result<T, AuditError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.take_next().transpose()
+    }
+}
+
 /// Runs that are read side by side.
 #[derive(Debug)]
 struct Merge<T> {
@@ -164,7 +172,7 @@ struct Merge<T> {
     heads: BinaryHeap<Reverse<(T, usize)>>,
 }
 
-impl<T: Element> Merge<T> {
+impl<T: Element + Ord> Merge<T> {
     fn new(mut runs: Vec<RunReader>) -> io::Result<Self> {
         let mut heads = BinaryHeap::with_capacity(runs.len());
         for (at, run) in runs.iter_mut().enumerate() {

@@ -16,7 +16,7 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let all = episode.surplus();
     let valid = episode.count(|pair| pair.later.visibility.counts_when_committed());
-    let later = episode.stretches(|p| p.later);
+    let later = episode.stretches(|p| &p.later);
     Words {
         confidence: Confidence::Certain,
         title: format!(
@@ -30,7 +30,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts: vec![
             format!(
                 "the earlier copies are aborted, and only read_uncommitted consumers get them: {}",
-                episode.stretches(|p| p.earlier)
+                episode.stretches(|p| &p.earlier)
             ),
             if valid == all {
                 format!("the later copies are valid: {later}")

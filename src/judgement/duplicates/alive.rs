@@ -25,9 +25,9 @@ impl Alive {
                 }
             };
             if pair.later_session_begun() == Begun::Before {
-                seen(pair.earlier, (earlier, later));
+                seen(&pair.earlier, (earlier, later));
             }
-            seen(pair.later, (later, earlier));
+            seen(&pair.later, (later, earlier));
         }
         Self(alive)
     }

@@ -27,7 +27,7 @@ impl SurplusChoice {
         *self == Self::default()
     }
 
-    fn chooses(&self, copy: &StoredCopy) -> bool {
+    pub(super) fn chooses(&self, copy: &StoredCopy) -> bool {
         let in_time = match copy.timestamp {
             Some(time) => self.times.contains(time),
             None => self.times.is_open(),
@@ -39,10 +39,10 @@ impl SurplusChoice {
 
     /// The part of an episode that is chosen, with a sentence about the rest; `None` where nothing
     /// is. Copied files are told as a whole where not all of their records are listed.
-    pub(super) fn narrow<'r>(&self, episode: &Episode<'r>) -> Option<(Episode<'r>, Option<String>)> {
+    pub(super) fn narrow<'r>(&'r self, episode: &Episode<'r>) -> Option<(Episode<'r>, Option<String>)> {
         let all = episode.surplus();
         let as_a_whole = episode.code == Code::RestoredCopy && restored::unlisted(episode).0 > 0;
-        let narrowed = episode.only(|copy| as_a_whole || self.chooses(copy));
+        let narrowed = episode.only((!as_a_whole).then_some(self));
         let chosen = narrowed.surplus();
         let rest = (chosen < all).then(|| {
             format!(

@@ -11,7 +11,7 @@ use super::{Words, cause, dropped, lines, window};
 use crate::finding::{Confidence, Level};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
-    let (earlier, later) = (pair.earlier, pair.later);
+    let (earlier, later) = (&pair.earlier, &pair.later);
     pair.same_partition()
         && earlier.producer_id == later.producer_id
         && earlier.producer_epoch == later.producer_epoch
@@ -29,7 +29,7 @@ enum Memory {
 /// remember it: brokers here forget soon.
 fn forgotten_since(episode: &Episode<'_>) -> Option<String> {
     let pair = episode.pairs().last()?;
-    let note = pair.partition(pair.later)?;
+    let note = pair.partition(&pair.later)?;
     let last = pair.later_session()?.span(pair.later.partition)?.last_offset;
     let snapshot = note.snapshots.last().filter(|file| last < file.offset)?;
     let id = pair.later.producer_id;
@@ -44,7 +44,7 @@ fn forgotten_since(episode: &Episode<'_>) -> Option<String> {
 /// The newest snapshot that covers an original and not its copy, and whether the producer is in it.
 fn snapshot_between(episode: &Episode<'_>) -> Option<(Memory, String)> {
     let pair = episode.pairs().next()?;
-    let note = pair.partition(pair.later)?;
+    let note = pair.partition(&pair.later)?;
     let (first, last) = (pair.earlier.batch.last_offset, pair.later.batch.base_offset);
     let snapshot = note.snapshots.iter().rev().find(|file| first < file.offset && file.offset <= last)?;
     let id = pair.later.producer_id;

@@ -1,11 +1,15 @@
 //! The surplus copies of one incident: what can be said of them, and the finding that they make.
 
 use super::pair::{self, Pair};
-use super::{Examples, Words, restored};
+use super::{Examples, SurplusChoice, Words, restored};
+use crate::candidates::spill::Shelf;
 use crate::finding::phrase::{offsets, range};
-use crate::finding::{Cause, Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window};
-use crate::relations::{KeyGroup, Relations, SessionNote, StoredCopy};
+use crate::finding::{
+    BusinessKey, Cause, Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window,
+};
+use crate::relations::{RelatedPair, Relations, SessionNote, StoredCopy};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Surplus copies of one event that a report lists: a key may be stored ten million times.
 const COPIES: usize = 100;
@@ -20,35 +24,57 @@ pub(super) struct Episode<'r> {
     pub(super) topic: u32,
     pub(super) earlier_session: Option<&'r SessionNote>,
     pub(super) later_session: Option<&'r SessionNote>,
-    /// By group: the copies that this episode explains, in their order.
-    groups: BTreeMap<usize, Vec<usize>>,
+    /// The pairs of all episodes, and where those of this one stand, by group and copy.
+    rows: Rc<Shelf<RelatedPair>>,
+    stretch: (u64, u64),
+    /// Which of them are meant; all by default.
+    choice: Option<&'r SurplusChoice>,
+    groups: usize,
+    surplus: usize,
 }
 
 impl<'r> Episode<'r> {
-    /// Puts the pairs of one incident together; `groups` has the copies by group.
+    /// The pairs of one incident, which stand in a stretch of `rows`.
     pub(super) fn new(
         relations: &'r Relations,
         code: Code,
         topic: u32,
-        groups: BTreeMap<usize, Vec<usize>>,
+        rows: Rc<Shelf<RelatedPair>>,
+        stretch: (u64, u64),
     ) -> Self {
-        let mut episode = Self { relations, code, topic, earlier_session: None, later_session: None, groups };
+        let mut episode = Self {
+            relations,
+            code,
+            topic,
+            earlier_session: None,
+            later_session: None,
+            rows,
+            stretch,
+            choice: None,
+            groups: 0,
+            surplus: 0,
+        };
+        episode.count_up();
         let first = episode.pairs().next();
         episode.earlier_session = first.as_ref().and_then(Pair::earlier_session);
         episode.later_session = first.as_ref().and_then(Pair::later_session);
         episode
     }
 
-    /// The same episode with the surplus copies of which `keeps` says so.
-    pub(super) fn only(&self, keeps: impl Fn(&StoredCopy) -> bool) -> Self {
-        let kept = |group: usize, copies: &[usize]| -> Vec<usize> {
-            let Some(group) = self.relations.groups.get(group) else { return Vec::new() };
-            let keeps = |at: &usize| group.copies.get(*at).is_some_and(|related| keeps(&related.copy));
-            copies.iter().copied().filter(keeps).collect()
-        };
-        let groups = self.groups.iter().map(|(&group, copies)| (group, kept(group, copies)));
-        let groups = groups.filter(|(_, copies)| !copies.is_empty()).collect();
-        Self { groups, ..*self }
+    /// The same episode with the surplus copies that are chosen.
+    pub(super) fn only(&self, choice: Option<&'r SurplusChoice>) -> Self {
+        let mut narrowed = Self { choice, rows: Rc::clone(&self.rows), ..*self };
+        narrowed.count_up();
+        narrowed
+    }
+
+    fn count_up(&mut self) {
+        let (mut groups, mut surplus, mut last) = (0, 0, None);
+        for pair in self.pairs() {
+            groups += usize::from(last.replace(pair.group) != Some(pair.group));
+            surplus += 1;
+        }
+        (self.groups, self.surplus) = (groups, surplus);
     }
 
     /// All sessions that wrote originals or copies, in the order of their names' numbers.
@@ -60,23 +86,21 @@ impl<'r> Episode<'r> {
 
     /// The surplus copies with their predecessors.
     pub(super) fn pairs(&self) -> impl Iterator<Item = Pair<'r>> {
-        let relations = self.relations;
-        self.groups
-            .iter()
-            .filter_map(|(&group, copies)| relations.groups.get(group).zip(Some(copies)))
-            .flat_map(move |(group, copies)| {
-                copies.iter().filter_map(move |&at| Pair::new(relations, group, group.copies.get(at)?))
-            })
+        let (relations, choice) = (self.relations, self.choice);
+        let rows = self.rows.between(self.stretch.0, self.stretch.1);
+        let rows = relations.groups.until_failure(rows);
+        rows.filter(move |row| choice.is_none_or(|choice| choice.chooses(&row.later)))
+            .map(move |row| Pair { relations, row })
     }
 
     /// How many events have such copies.
-    pub(super) fn groups_count(&self) -> usize {
-        self.groups.len()
+    pub(super) const fn groups_count(&self) -> usize {
+        self.groups
     }
 
     /// How many surplus copies there are.
-    pub(super) fn surplus(&self) -> usize {
-        self.groups.values().map(Vec::len).sum()
+    pub(super) const fn surplus(&self) -> usize {
+        self.surplus
     }
 
     pub(super) fn topic_name(&self) -> &'r str {
@@ -88,16 +112,21 @@ impl<'r> Episode<'r> {
     /// in their order. A stretch that was written again shows long rows; single events that happen
     /// to be equal do not.
     pub(super) fn longest_row(&self) -> usize {
-        let mut pairs: Vec<(u32, i64, u32, i64)> = self
-            .pairs()
-            .map(|p| (p.later.partition, p.later.offset.0, p.earlier.partition, p.earlier.offset.0))
-            .collect();
-        pairs.sort_unstable();
-        let follows = |a: &(u32, i64, u32, i64), b: &(u32, i64, u32, i64)| {
-            // A chain in which each copy repeats the one before is one event many times.
-            a.0 == b.0 && a.2 == b.2 && a.3 < b.3 && (b.2, b.3) != (a.0, a.1)
+        let places = self.pairs().map(|p| {
+            let (later, earlier) = (&p.later, &p.earlier);
+            [later.partition.into(), later.offset.0, earlier.partition.into(), earlier.offset.0]
+        });
+        // A chain in which each copy repeats the one before is one event many times.
+        let follows = |a: &[i64; 4], b: &[i64; 4]| {
+            a[0] == b[0] && a[2] == b[2] && a[3] < b[3] && (b[2], b[3]) != (a[0], a[1])
         };
-        pairs.chunk_by(follows).map(<[_]>::len).max().unwrap_or(0)
+        let (mut longest, mut row, mut before) = (0, 0, None);
+        for place in self.relations.groups.sorted(places) {
+            row = if before.is_some_and(|before| follows(&before, &place)) { row + 1 } else { 1 };
+            longest = longest.max(row);
+            before = Some(place);
+        }
+        longest
     }
 
     /// Whether the topic's events are told by their whole content, which nobody asked for: then equal
@@ -128,22 +157,32 @@ impl<'r> Episode<'r> {
     }
 
     /// Offsets of the surplus copies or of what they repeat, by partition: `orders-0 offsets 40–59`.
-    pub(super) fn stretches(&self, which: impl Fn(&Pair<'r>) -> &'r StoredCopy) -> String {
-        let mut places: BTreeMap<u32, BTreeSet<i64>> = BTreeMap::new();
-        for pair in self.pairs() {
+    pub(super) fn stretches(&self, which: impl for<'p> Fn(&'p Pair<'r>) -> &'p StoredCopy) -> String {
+        let places = self.pairs().map(|pair| {
             let copy = which(&pair);
-            places.entry(copy.partition).or_default().insert(copy.offset.0);
+            [i64::from(copy.partition), copy.offset.0]
+        });
+        let mut told: Vec<(i64, Offsets)> = Vec::new();
+        let mut partitions = 0_usize;
+        let mut last = None;
+        for [partition, offset] in self.relations.groups.sorted(places) {
+            if last.replace(partition) != Some(partition) {
+                partitions += 1;
+                if partitions <= PARTITIONS {
+                    told.push((partition, Offsets::default()));
+                }
+            }
+            if partitions <= PARTITIONS
+                && let Some((_, offsets)) = told.last_mut()
+            {
+                offsets.add(offset);
+            }
         }
-        let mut parts: Vec<String> = places
+        let mut parts: Vec<String> = told
             .iter()
-            .take(PARTITIONS)
-            .map(|(&at, offsets)| {
-                let name =
-                    pair::partition(self.relations, at).map_or_else(String::new, |n| n.directory.clone());
-                format!("{name} {}", offsets_in_words(offsets))
-            })
+            .map(|(at, offsets)| format!("{} {}", self.directory(*at), offsets.in_words()))
             .collect();
-        match places.len().saturating_sub(PARTITIONS) {
+        match partitions.saturating_sub(PARTITIONS) {
             0 => {}
             1 => parts.push("1 more partition".to_owned()),
             more => parts.push(format!("{more} more partitions")),
@@ -154,24 +193,38 @@ impl<'r> Episode<'r> {
     /// Which originals came again where, by the partitions of both: `orders-0 offsets 40–59 came again
     /// at offsets 60–79`.
     pub(super) fn moves(&self) -> String {
-        let mut places: BTreeMap<(u32, u32), Vec<(i64, i64)>> = BTreeMap::new();
-        for pair in self.pairs() {
-            let (earlier, later) = (pair.earlier, pair.later);
-            let moved = places.entry((earlier.partition, later.partition)).or_default();
-            moved.push((later.offset.0, earlier.offset.0));
+        let between = |pair: &Pair<'_>| [i64::from(pair.earlier.partition), i64::from(pair.later.partition)];
+        let groups = &self.relations.groups;
+        let copies = groups.sorted(self.pairs().map(|pair| {
+            let [from, to] = between(&pair);
+            [from, to, pair.later.offset.0, pair.earlier.offset.0]
+        }));
+        let (mut told, mut all, mut last) = (BTreeMap::<[i64; 2], Moved>::new(), 0_usize, None);
+        for [from, to, copy, original] in copies {
+            if last.replace([from, to]) != Some([from, to]) {
+                all += 1;
+            }
+            if all <= PARTITIONS + 1 {
+                told.entry([from, to]).or_default().add(copy, original);
+            }
         }
-        let name =
-            |at: u32| pair::partition(self.relations, at).map_or_else(String::new, |n| n.directory.clone());
-        let all = places.len();
+        let originals = groups.sorted(self.pairs().map(|pair| {
+            let [from, to] = between(&pair);
+            [from, to, pair.earlier.offset.0]
+        }));
+        for [from, to, original] in originals {
+            if let Some(moved) = told.get_mut(&[from, to]) {
+                moved.originals.add(original);
+            }
+        }
         // One line more would only say that one is left out.
         let most = if all == PARTITIONS + 1 { all } else { PARTITIONS };
-        let mut parts: Vec<String> = places
-            .into_iter()
+        let mut parts: Vec<String> = told
+            .iter()
             .take(most)
-            .map(|((from, to), mut moved)| {
-                moved.sort_unstable();
-                let to_name = if from == to { String::new() } else { format!("{} ", name(to)) };
-                moved_in_words(&name(from), &to_name, &moved)
+            .map(|(&[from, to], moved)| {
+                let to_name = if from == to { String::new() } else { format!("{} ", self.directory(to)) };
+                moved.in_words(&self.directory(from), &to_name)
             })
             .collect();
         if all > most {
@@ -180,10 +233,17 @@ impl<'r> Episode<'r> {
         parts.join("; ")
     }
 
+    /// The directory behind the index of a partition.
+    fn directory(&self, at: i64) -> String {
+        let note = u32::try_from(at).ok().and_then(|at| pair::partition(self.relations, at));
+        note.map_or_else(String::new, |note| note.directory.clone())
+    }
+
     /// The finding of this episode.
     pub(super) fn finding(&self, mut words: Words, examples: Examples) -> Finding {
         words.facts.extend(self.hidden());
-        let hidden = self.code != Code::AbortedThenRetried && self.all(|pair| !self.is_committed(pair.later));
+        let hidden =
+            self.code != Code::AbortedThenRetried && self.all(|pair| !self.is_committed(&pair.later));
         if hidden {
             words.title.push_str("; read_committed consumers do not see the later copies");
         }
@@ -194,13 +254,19 @@ impl<'r> Episode<'r> {
         let mut partitions = BTreeSet::new();
         let (mut first_time, mut last_time) = (None::<i64>, None::<i64>);
         for pair in self.pairs() {
-            let note = pair.partition(pair.later);
-            partitions.extend(note.map(|note| (self.relations.place(pair.later).topic, note.partition)));
+            let note = pair.partition(&pair.later);
+            partitions.extend(note.map(|note| (note.topic, note.partition)));
             if let Some(time) = pair.later.timestamp {
                 first_time = Some(first_time.map_or(time, |first| first.min(time)));
                 last_time = Some(last_time.map_or(time, |last| last.max(time)));
             }
         }
+        let topic_of = |at: u32| {
+            let topic = usize::try_from(at).ok().and_then(|at| self.relations.topics.get(at));
+            topic.map_or_else(String::new, |topic| topic.name.clone())
+        };
+        let partitions: BTreeSet<(String, i32)> =
+            partitions.into_iter().map(|(topic, partition)| (topic_of(topic), partition)).collect();
         // Several where topics are joined; the one with the finding comes first.
         let mut topics = vec![self.topic_name().to_owned()];
         for (topic, _) in &partitions {
@@ -212,14 +278,7 @@ impl<'r> Episode<'r> {
             Code::RestoredCopy => restored::unlisted(self),
             _ => (0, 0),
         };
-        let surplus_committed =
-            self.groups.iter().map(|(&group, copies)| self.surplus_committed(group, copies)).sum::<u64>();
-        let groups = self
-            .groups
-            .iter()
-            .take(limit)
-            .filter_map(|(&g, copies)| self.group(g, copies, examples))
-            .collect();
+        let (groups, surplus_committed) = self.groups(limit, examples);
         Finding {
             id: String::new(),
             code: self.code,
@@ -232,8 +291,8 @@ impl<'r> Episode<'r> {
                 .map(|(topic, partition)| TopicPartition { topic, partition })
                 .collect(),
             counts: Counts {
-                groups: count(self.groups.len()) + unlisted,
-                surplus_records: count(self.surplus()) + unlisted,
+                groups: count(self.groups) + unlisted,
+                surplus_records: count(self.surplus) + unlisted,
                 surplus_committed: surplus_committed + unlisted_seen,
             },
             window: Some(Window::new(first_time, last_time)),
@@ -247,29 +306,48 @@ impl<'r> Episode<'r> {
             would_settle: words.would_settle,
             advice: words.advice,
             groups,
-            groups_omitted: count(self.groups.len().saturating_sub(limit)) + unlisted,
+            groups_omitted: count(self.groups.saturating_sub(limit)) + unlisted,
             ..Finding::empty(self.code)
         }
     }
 
-    /// The copies of a group that this finding is about: the predecessor of the first one, then
-    /// the surplus copies.
-    fn members(&self, group: &'r KeyGroup, copies: &[usize]) -> Vec<(&'r StoredCopy, Option<Pair<'r>>)> {
-        let first = copies.first().and_then(|&at| Pair::new(self.relations, group, group.copies.get(at)?));
-        let mut members: Vec<_> = first.map(|pair| (pair.earlier, None)).into_iter().collect();
-        for related in copies.iter().filter_map(|&at| group.copies.get(at)) {
-            members.push((&related.copy, Pair::new(self.relations, group, related)));
+    /// The first groups with the copies that this finding is about: the predecessor of the first one, then
+    /// the surplus copies; and how many surplus copies of all groups read_committed consumers see.
+    fn groups(&self, limit: usize, examples: Examples) -> (Vec<Group>, u64) {
+        let listed = match examples {
+            Examples::AtMost(_) => COPIES,
+            Examples::All => usize::MAX,
+        };
+        let mut groups: Vec<Group> = Vec::new();
+        let (mut last, mut number, mut committed) = (None, 0_usize, 0);
+        // Of the present group: the copies that consumers see, the first one among them.
+        let mut seen = 0_u64;
+        for pair in self.pairs() {
+            if last.replace(pair.group) != Some(pair.group) {
+                committed += seen.saturating_sub(1);
+                seen = u64::from(self.is_committed(&pair.earlier));
+                number += 1;
+                if number <= limit {
+                    let note = self.relations.groups.note(&pair.row);
+                    groups.push(Group {
+                        business_key: note.map_or_else(no_key, |note| note.business_key),
+                        copies: vec![self.copy(&pair.earlier, None)],
+                        copies_omitted: 0,
+                    });
+                }
+            }
+            seen += u64::from(self.is_committed(&pair.later));
+            if number <= limit
+                && let Some(group) = groups.last_mut()
+            {
+                if group.copies.len() <= listed {
+                    group.copies.push(self.copy(&pair.later, Some(&pair)));
+                } else {
+                    group.copies_omitted += 1;
+                }
+            }
         }
-        members
-    }
-
-    fn surplus_committed(&self, group: usize, copies: &[usize]) -> u64 {
-        let Some(group) = self.relations.groups.get(group) else { return 0 };
-        let surplus = copies.iter().filter_map(|&at| group.copies.get(at));
-        let visible = surplus.filter(|related| self.is_committed(&related.copy)).count();
-        let first = self.members(group, copies.get(..1).unwrap_or_default());
-        let original = first.first().is_some_and(|(copy, _)| self.is_committed(copy));
-        count((visible + usize::from(original)).saturating_sub(1))
+        (groups, committed + seen.saturating_sub(1))
     }
 
     fn is_committed(&self, copy: &StoredCopy) -> bool {
@@ -277,25 +355,10 @@ impl<'r> Episode<'r> {
         copy.visibility.counts_when_committed() && stable.is_some_and(|stable| copy.offset < stable)
     }
 
-    fn group(&self, group: usize, copies: &[usize], examples: Examples) -> Option<Group> {
-        let group = self.relations.groups.get(group)?;
-        let limit = match examples {
-            Examples::AtMost(_) => COPIES,
-            Examples::All => usize::MAX,
-        };
-        let shown = copies.get(..limit).unwrap_or(copies);
-        let members = self.members(group, shown);
-        Some(Group {
-            business_key: group.business_key.clone(),
-            copies: members.into_iter().map(|(copy, pair)| self.copy(copy, pair)).collect(),
-            copies_omitted: count(copies.len().saturating_sub(shown.len())),
-        })
-    }
-
-    fn copy(&self, copy: &StoredCopy, pair: Option<Pair<'_>>) -> Copy {
+    fn copy(&self, copy: &StoredCopy, pair: Option<&Pair<'_>>) -> Copy {
         Copy {
-            level: pair.as_ref().map(|pair| pair.level),
-            repeats: pair.map(|pair| self.relations.place(pair.earlier)),
+            level: pair.map(|pair| pair.level),
+            repeats: pair.map(|pair| self.relations.place(&pair.earlier)),
             ..self.relations.told(copy)
         }
     }
@@ -305,7 +368,7 @@ impl<'r> Episode<'r> {
     fn hidden(&self) -> Option<String> {
         let all = self.surplus();
         let aborted = self.count(|pair| pair.later.visibility == Visibility::Aborted);
-        let hidden = self.count(|pair| !self.is_committed(pair.later));
+        let hidden = self.count(|pair| !self.is_committed(&pair.later));
         if hidden == 0 {
             return None;
         }
@@ -324,59 +387,102 @@ impl<'r> Episode<'r> {
 /// Runs of offsets that are told one by one.
 const RUNS: usize = 3;
 
-/// The first and the last offset of each run without holes.
-fn runs_of(all: &BTreeSet<i64>) -> Vec<(i64, i64)> {
-    let mut runs: Vec<(i64, i64)> = Vec::new();
-    for &offset in all {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == offset => *last = offset,
-            _ => runs.push((offset, offset)),
-        }
-    }
-    runs
+/// Offsets that came in their order.
+#[derive(Default)]
+struct Offsets {
+    /// The first runs of them: one more than are told.
+    runs: Vec<(i64, i64)>,
+    first: Option<i64>,
+    last: Option<i64>,
+    count: usize,
 }
 
-/// `offset 7`, `offsets 7–10`, `offsets 7–8 and 10`, `12 offsets between 7 and 90`.
-fn offsets_in_words(all: &BTreeSet<i64>) -> String {
-    let runs = runs_of(all);
-    match (runs.as_slice(), all.first().zip(all.last())) {
-        (&[(first, last)], _) => offsets(first, last),
-        (runs, _) if runs.len() <= RUNS => {
-            let told: Vec<String> = runs.iter().map(|&(first, last)| range(first, last)).collect();
-            match told.split_last() {
-                Some((last, rest)) if !rest.is_empty() => format!("offsets {} and {last}", rest.join(", ")),
-                _ => format!("offsets {}", told.join(", ")),
-            }
+impl Offsets {
+    fn add(&mut self, offset: i64) {
+        if self.last == Some(offset) {
+            return;
         }
-        (_, Some((first, last))) => format!("{} offsets between {first} and {last}", all.len()),
-        (_, None) => String::new(),
+        self.count += 1;
+        let goes_on = self.last.is_some_and(|last| last.checked_add(1) == Some(offset));
+        let room = self.runs.len() <= RUNS;
+        match self.runs.last_mut() {
+            Some((_, last)) if goes_on => *last = offset,
+            _ if room => self.runs.push((offset, offset)),
+            _ => {}
+        }
+        self.first.get_or_insert(offset);
+        self.last = Some(offset);
+    }
+
+    /// Whether they are told run by run.
+    fn is_told(&self) -> bool {
+        self.runs.len() <= RUNS
+    }
+
+    /// `offset 7`, `offsets 7–10`, `offsets 7–8 and 10`, `12 offsets between 7 and 90`.
+    fn in_words(&self) -> String {
+        match (self.runs.as_slice(), self.first.zip(self.last)) {
+            (&[(first, last)], _) => offsets(first, last),
+            (runs, _) if self.is_told() => {
+                let told: Vec<String> = runs.iter().map(|&(first, last)| range(first, last)).collect();
+                match told.split_last() {
+                    Some((last, rest)) if !rest.is_empty() => {
+                        format!("offsets {} and {last}", rest.join(", "))
+                    }
+                    _ => format!("offsets {}", told.join(", ")),
+                }
+            }
+            (_, Some((first, last))) => format!("{} offsets between {first} and {last}", self.count),
+            (_, None) => String::new(),
+        }
     }
 }
 
 /// Pairs of offsets that are told one by one.
 const PAIRS: usize = 4;
 
-/// Copies of one partition in another or in the same; `moved` has each copy with its original, in order.
-fn moved_in_words(from: &str, to: &str, moved: &[(i64, i64)]) -> String {
-    let originals: BTreeSet<i64> = moved.iter().map(|one| one.1).collect();
-    let copies: BTreeSet<i64> = moved.iter().map(|one| one.0).collect();
-    if moved.len() == 1 || (runs_of(&originals).len() <= RUNS && runs_of(&copies).len() <= RUNS) {
-        return format!(
-            "{from} {} came again at {to}{}",
-            offsets_in_words(&originals),
-            offsets_in_words(&copies)
-        );
+/// Copies of one partition in another or in the same.
+#[derive(Default)]
+struct Moved {
+    originals: Offsets,
+    copies: Offsets,
+    /// The first copies with their originals: one more than are told.
+    first: Vec<(i64, i64)>,
+    last: Option<(i64, i64)>,
+    count: usize,
+}
+
+impl Moved {
+    /// Adds a copy with its original; they come in the order of the copies.
+    fn add(&mut self, copy: i64, original: i64) {
+        self.copies.add(copy);
+        self.count += 1;
+        if self.first.len() <= PAIRS {
+            self.first.push((copy, original));
+        }
+        self.last = Some((copy, original));
     }
-    let pair = |one: &(i64, i64)| format!("{}/{}", one.1, one.0);
-    let mut told: Vec<String> = moved.iter().take(PAIRS).map(pair).collect();
-    let last = moved.last().map(pair).unwrap_or_default();
-    match moved.len() {
-        few if few <= PAIRS => {}
-        few if few == PAIRS + 1 => told.push(last),
-        _ => told.push(format!("… {last}")),
+
+    fn in_words(&self, from: &str, to: &str) -> String {
+        if self.count == 1 || (self.originals.is_told() && self.copies.is_told()) {
+            let (originals, copies) = (self.originals.in_words(), self.copies.in_words());
+            return format!("{from} {originals} came again at {to}{copies}");
+        }
+        let pair = |one: &(i64, i64)| format!("{}/{}", one.1, one.0);
+        let mut told: Vec<String> = self.first.iter().take(PAIRS).map(pair).collect();
+        let last = self.last.as_ref().map(pair).unwrap_or_default();
+        match self.count {
+            few if few <= PAIRS => {}
+            few if few == PAIRS + 1 => told.push(last),
+            _ => told.push(format!("… {last}")),
+        }
+        let to = if to.is_empty() { String::new() } else { format!(" to {}", to.trim_end()) };
+        format!("{} pairs of original and copy from {from}{to}, offsets {}", self.count, told.join(", "))
     }
-    let to = if to.is_empty() { String::new() } else { format!(" to {}", to.trim_end()) };
-    format!("{} pairs of original and copy from {from}{to}, offsets {}", moved.len(), told.join(", "))
+}
+
+fn no_key() -> BusinessKey {
+    BusinessKey::Text { text: String::new() }
 }
 
 pub(super) fn count(number: usize) -> u64 {
@@ -387,10 +493,18 @@ pub(super) fn count(number: usize) -> u64 {
 mod tests {
     use super::*;
 
+    fn of(all: impl IntoIterator<Item = i64>) -> Offsets {
+        let mut offsets = Offsets::default();
+        for offset in all {
+            offsets.add(offset);
+        }
+        offsets
+    }
+
     #[test]
     fn offsets_are_told_as_runs_and_never_as_more_than_there_are() {
-        let told = |offsets: &[i64]| offsets_in_words(&offsets.iter().copied().collect());
-        assert_eq!(told(&[7]), "offset 7");
+        let told = |all: &[i64]| of(all.iter().copied()).in_words();
+        assert_eq!(told(&[7, 7]), "offset 7");
         assert_eq!(told(&[7, 8, 9]), "offsets 7–9");
         assert_eq!(told(&[7, 8, 10]), "offsets 7–8 and 10");
         assert_eq!(told(&[1, 3, 5, 7, 8]), "5 offsets between 1 and 8");
@@ -398,7 +512,13 @@ mod tests {
 
     #[test]
     fn copies_are_told_with_the_originals_that_they_repeat() {
-        let told = |to: &str, moved: &[(i64, i64)]| moved_in_words("a-0", to, moved);
+        let told = |to: &str, pairs: &[(i64, i64)]| {
+            let mut moved = Moved { originals: of(pairs.iter().map(|pair| pair.1)), ..Moved::default() };
+            for &(copy, original) in pairs {
+                moved.add(copy, original);
+            }
+            moved.in_words("a-0", to)
+        };
         assert_eq!(told("", &[(8, 4), (9, 5)]), "a-0 offsets 4–5 came again at offsets 8–9");
         assert_eq!(told("a-4 ", &[(0, 4)]), "a-0 offset 4 came again at a-4 offset 0");
         let neighbours: Vec<(i64, i64)> = (0..8).map(|at| (5 + 6 * at, 4 + 6 * at)).collect();

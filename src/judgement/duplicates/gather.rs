@@ -4,16 +4,24 @@
 //! were alive at the same time belong together however many they are. Records without producer id
 //! have no sessions; there a pause of [`PAUSE_MS`] between two surplus copies begins a new episode.
 //! Copied files are one episode a topic, whoever wrote what they hold.
+//!
+//! Pairs are read again for each question, in their order. What stays in memory is one byte a pair
+//! ([`Codes`]), what is known of each two sessions, and the numbers of the groups that sessions repeat
+//! of which one repeats, or is repeated by, several.
 
 use super::alive::Alive;
 use super::episode::Episode;
+use super::mechanism;
 use super::pair::Pair;
-use super::publication::{self, Overlap, Repeat};
-use super::recurring;
+use super::publication::{self, Overlap, Repeat, Repeated};
+use crate::candidates::spill::{Element, RunReader};
 use crate::finding::{Code, Level};
-use crate::relations::{KeyGroup, Relations};
-use crate::units::{Offset, Sequence};
+use crate::relations::{RelatedPair, Relations};
+use crate::units::Sequence;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::rc::Rc;
 
 /// Longer than any retry of a producer takes by default (`delivery.timeout.ms` is two minutes), so
 /// that two incidents are not told as one.
@@ -34,48 +42,235 @@ enum Writers {
     /// Writers that were alive together, by the smallest of them.
     Circle(Option<u32>),
     /// Sessions that repeated each other one after the other, by the smallest of them.
-    Loop(Option<u32>),
+    Loop(u32),
     /// Whatever copied the files of this topic.
     Files(Option<u32>),
 }
 
-/// A pair that is accused: where it is, and when its surplus copy was written.
-struct Entry {
-    key: Key,
-    time: i64,
-    group: usize,
-    copy: usize,
+/// The mechanisms of pairs, one byte each: what most pairs share needs no more.
+const MECHANISMS: [Code; 11] = [
+    Code::AbortedThenRetried,
+    Code::RestoredCopy,
+    Code::MisplacedBatch,
+    Code::PipelineReplay,
+    Code::RetryWithoutIdempotence,
+    Code::BrokerDedupLost,
+    Code::EpochBumpResend,
+    Code::ResendSameSession,
+    Code::ConcurrentProducers,
+    Code::ResendNewSession,
+    Code::DuplicateUndetermined,
+];
+
+/// What each pair is called, in the order of the pairs; nothing where it is not accused.
+struct Codes(Vec<u8>);
+
+impl Codes {
+    fn of(pairs: impl Iterator<Item = Option<Code>>) -> Self {
+        Self(pairs.map(Self::number).collect())
+    }
+
+    fn number(code: Option<Code>) -> u8 {
+        let place = code.and_then(|code| MECHANISMS.iter().position(|one| *one == code));
+        place.and_then(|place| u8::try_from(place + 1).ok()).unwrap_or(0)
+    }
+
+    fn get(&self, at: usize) -> Option<Code> {
+        let number = usize::from(*self.0.get(at)?);
+        MECHANISMS.get(number.checked_sub(1)?).copied()
+    }
+
+    fn set(&mut self, at: usize, code: Option<Code>) {
+        if let Some(place) = self.0.get_mut(at) {
+            *place = Self::number(code);
+        }
+    }
+
+    /// Whether any pair has this code.
+    fn has(&self, code: Code) -> bool {
+        self.0.contains(&Self::number(Some(code)))
+    }
+
+    /// The pairs that are accused, with their places and what they are called.
+    fn accused<'a>(&'a self, relations: &'a Relations) -> impl Iterator<Item = (usize, Code, Pair<'a>)> {
+        let pairs = relations.groups.pairs().enumerate();
+        pairs.filter_map(move |(at, row)| Some((at, self.get(at)?, Pair { relations, row })))
+    }
+
+    /// The same of one code; nothing is read where no pair has it.
+    fn with<'a>(
+        &'a self,
+        relations: &'a Relations,
+        code: Code,
+    ) -> impl Iterator<Item = (usize, Pair<'a>)> + 'a {
+        let accused = self.has(code).then(|| self.accused(relations));
+        accused.into_iter().flatten().filter(move |(_, is, _)| *is == code).map(|(at, _, pair)| (at, pair))
+    }
 }
 
 /// All episodes, in the order of code, topic and sessions.
-pub(super) fn gather(
-    relations: &Relations,
-    mechanism: impl Fn(&Pair<'_>, &recurring::Writers) -> Option<Code>,
-) -> Vec<Episode<'_>> {
-    let mut entries = accused(relations, mechanism);
-    forgive_returning_states(relations, &mut entries);
-    see_elsewhere(relations, &mut entries);
-    join_the_living(&mut entries);
-    forgive_publications(relations, &mut entries);
-    join_loops(&mut entries);
-    widen_retries(relations, &mut entries);
-    doubt_long_retries(relations, &mut entries);
-    entries.sort_by_key(|entry| (entry.key, entry.time, entry.group, entry.copy));
-    entries
-        .chunk_by(|a, b| a.key == b.key && (a.key.is_one() || b.time.saturating_sub(a.time) <= PAUSE_MS))
-        .map(|of_episode| {
-            let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-            for entry in of_episode {
-                groups.entry(entry.group).or_default().push(entry.copy);
+pub(super) fn gather(relations: &Relations) -> Vec<Episode<'_>> {
+    let pairs = relations.groups.pairs();
+    let mut codes = Codes::of(pairs.map(|row| mechanism(&Pair { relations, row })));
+    forgive_returning_states(relations, &mut codes);
+    see_elsewhere(relations, &mut codes);
+    let living = join_the_living(relations, &mut codes);
+    let repeated = forgive_publications(relations, &mut codes);
+    let loops = Loops::of(&repeated);
+    widen_retries(relations, &mut codes);
+    doubt_long_retries(relations, &mut codes);
+    let key = |code: Code, pair: &Pair<'_>| -> Key {
+        let sessions = (pair.earlier.session, pair.later.session);
+        let writers = match code {
+            Code::RestoredCopy => Writers::Files(pair.partition(&pair.earlier).map(|note| note.topic)),
+            Code::ConcurrentProducers => {
+                living.get(&pair.topic).map_or(Writers::Sessions(sessions.0, sessions.1), |circles| {
+                    Writers::Circle(circles.of(sessions.0.min(sessions.1)))
+                })
             }
-            for copies in groups.values_mut() {
-                copies.sort_unstable();
+            Code::ResendNewSession => {
+                loops.around(pair).map_or(Writers::Sessions(sessions.0, sessions.1), Writers::Loop)
             }
-            let key = of_episode.first().map(|entry| entry.key);
-            let (code, topic) = key.map_or((Code::DuplicateUndetermined, 0), |key| (key.code, key.topic));
-            Episode::new(relations, code, topic, groups)
-        })
-        .collect()
+            _ => Writers::Sessions(sessions.0, sessions.1),
+        };
+        Key { code, topic: pair.topic, writers }
+    };
+    Episodes::of(relations, &codes, key).tell(relations, &codes)
+}
+
+/// Which pair belongs to which episode.
+struct Episodes<F> {
+    key: F,
+    /// The place of each key in the order of keys.
+    ranks: BTreeMap<Key, u32>,
+    /// By key: the times of the surplus copies that begin episodes behind its first one.
+    pauses: BTreeMap<u32, Vec<i64>>,
+}
+
+impl<F: Fn(Code, &Pair<'_>) -> Key> Episodes<F> {
+    fn of(relations: &Relations, codes: &Codes, key: F) -> Self {
+        let mut ranks: BTreeMap<Key, u32> = BTreeMap::new();
+        let mut times_matter = false;
+        for (_, code, pair) in codes.accused(relations) {
+            let key = key(code, &pair);
+            times_matter |= !key.is_one();
+            ranks.insert(key, 0);
+        }
+        for (at, rank) in (0..).zip(ranks.values_mut()) {
+            *rank = at;
+        }
+        let mut pauses: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+        if times_matter {
+            let times = codes.accused(relations).filter_map(|(_, code, pair)| {
+                let key = key(code, &pair);
+                let rank = ranks.get(&key).filter(|_| !key.is_one())?;
+                Some([i64::from(*rank), time(&pair)])
+            });
+            let mut before = None;
+            for [rank, time] in relations.groups.sorted(times) {
+                if let Some([_, last]) = before.filter(|[of, _]: &[i64; 2]| *of == rank)
+                    && time.saturating_sub(last) > PAUSE_MS
+                    && let Ok(rank) = u32::try_from(rank)
+                {
+                    pauses.entry(rank).or_default().push(time);
+                }
+                before = Some([rank, time]);
+            }
+        }
+        Self { key, ranks, pauses }
+    }
+
+    /// The rank of the key of a pair, and which episode of that key it is of.
+    fn place(&self, code: Code, pair: &Pair<'_>) -> [u32; 2] {
+        let rank = self.ranks.get(&(self.key)(code, pair)).copied().unwrap_or(0);
+        let before =
+            self.pauses.get(&rank).map_or(0, |begins| begins.partition_point(|begin| *begin <= time(pair)));
+        [rank, u32::try_from(before).unwrap_or(u32::MAX)]
+    }
+
+    fn tell<'r>(&self, relations: &'r Relations, codes: &Codes) -> Vec<Episode<'r>> {
+        let keys: Vec<&Key> = self.ranks.keys().collect();
+        let placed = codes
+            .accused(relations)
+            .map(|(_, code, pair)| Placed { episode: self.place(code, &pair), row: pair.row });
+        let groups = &relations.groups;
+        let mut stretches: Vec<([u32; 2], u64)> = Vec::new();
+        let mut rows = groups.shelf();
+        for Placed { episode, row } in groups.sorted(placed) {
+            if stretches.last().is_none_or(|(last, _)| *last != episode) {
+                stretches.push((episode, rows.end()));
+            }
+            if groups.unless_failed(rows.put(&row)).is_none() {
+                return Vec::new();
+            }
+        }
+        let end = rows.end();
+        let Some(rows) = groups.unless_failed(rows.finish()).map(Rc::new) else { return Vec::new() };
+        let ends = stretches.iter().skip(1).map(|(_, start)| *start).chain([end]);
+        stretches
+            .iter()
+            .zip(ends)
+            .filter_map(|(&([rank, _], start), end)| {
+                let key = keys.get(usize::try_from(rank).ok()?)?;
+                Some(Episode::new(relations, key.code, key.topic, Rc::clone(&rows), (start, end)))
+            })
+            .collect()
+    }
+}
+
+/// A pair, and which episode it is of; in the order of episodes, groups and copies.
+struct Placed {
+    episode: [u32; 2],
+    row: RelatedPair,
+}
+
+impl Placed {
+    const fn order(&self) -> ([u32; 2], u32, u32) {
+        (self.episode, self.row.group, self.row.number)
+    }
+}
+
+impl Ord for Placed {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for Placed {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Placed {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Placed {}
+
+impl Element for Placed {
+    fn memory(&self) -> usize {
+        size_of::<[u32; 2]>() + self.row.memory()
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        for number in self.episode {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        self.row.put(out);
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let episode = [u32::from_le_bytes(from.array()?), u32::from_le_bytes(from.array()?)];
+        Ok(Self { episode, row: RelatedPair::take(from)? })
+    }
+}
+
+/// When the surplus copy was written.
+fn time(pair: &Pair<'_>) -> i64 {
+    pair.later.timestamp.unwrap_or(i64::MIN)
 }
 
 impl Key {
@@ -87,140 +282,169 @@ impl Key {
     }
 }
 
-fn accused(
-    relations: &Relations,
-    mechanism: impl Fn(&Pair<'_>, &recurring::Writers) -> Option<Code>,
-) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for (group_at, group) in relations.groups.iter().enumerate() {
-        let by_writer = recurring::Writers::of(group);
-        for (copy_at, related) in group.copies.iter().enumerate() {
-            let Some(pair) = Pair::new(relations, group, related) else { continue };
-            let Some(code) = mechanism(&pair, &by_writer) else { continue };
-            let writers = match code {
-                Code::RestoredCopy => Writers::Files(pair.partition(pair.earlier).map(|note| note.topic)),
-                _ => Writers::Sessions(pair.earlier.session, pair.later.session),
-            };
-            entries.push(Entry {
-                key: Key { code, topic: group.topic, writers },
-                time: related.copy.timestamp.unwrap_or(i64::MIN),
-                group: group_at,
-                copy: copy_at,
-            });
-        }
-    }
-    entries
-}
-
 /// A client repeats what it has in flight: five batches by default, more where somebody raised that.
 /// A longer row of batches that came again in its old order was read and written anew, by a restart
 /// or a pipeline that keeps times.
 const IN_FLIGHT: usize = 10;
 
 /// Takes the word "retry" back from rows of batches that no client holds in flight.
-fn doubt_long_retries(relations: &Relations, entries: &mut [Entry]) {
-    let mut batches: BTreeMap<(u32, Offset), Offset> = BTreeMap::new();
-    let place = |entry: &Entry| {
-        let group = relations.groups.get(entry.group)?;
-        let pair = Pair::new(relations, group, group.copies.get(entry.copy)?)?;
-        Some(((pair.later.partition, pair.later.batch.base_offset), pair.earlier.batch.base_offset))
-    };
-    let is_retry = |entry: &&Entry| entry.key.code == Code::RetryWithoutIdempotence;
-    batches.extend(entries.iter().filter(is_retry).filter_map(place));
-    let copies: Vec<((u32, Offset), Offset)> = batches.into_iter().collect();
-    let long: BTreeSet<(u32, Offset)> = copies
-        .chunk_by(|a, b| a.0.0 == b.0.0 && a.1 < b.1 && b.1 < a.0.1)
-        .filter(|row| row.len() > IN_FLIGHT)
-        .flatten()
-        .map(|(copy, _)| *copy)
-        .collect();
-    for entry in entries.iter_mut().filter(|entry| entry.key.code == Code::RetryWithoutIdempotence) {
-        if place(entry).is_some_and(|(copy, _)| long.contains(&copy)) {
-            let has_source = relations.groups.get(entry.group).is_some_and(|group| group.source.is_some());
-            entry.key.code = if has_source { Code::PipelineReplay } else { Code::DuplicateUndetermined };
+fn doubt_long_retries(relations: &Relations, codes: &mut Codes) {
+    let batches = codes.with(relations, Code::RetryWithoutIdempotence).map(|(at, pair)| {
+        let (later, earlier) = (&pair.later, &pair.earlier);
+        let at = i64::try_from(at).unwrap_or(i64::MAX);
+        [i64::from(later.partition), later.batch.base_offset.0, at, earlier.batch.base_offset.0]
+    });
+    let mut batches = relations.groups.sorted(batches).peekable();
+    // The partition, and the first and the last batch of each long row.
+    let mut long: Vec<[i64; 3]> = Vec::new();
+    let mut row: Option<([i64; 3], i64, usize)> = None;
+    while let Some([partition, copy, _, original]) = batches.next() {
+        if batches.peek().is_some_and(|next| (next[0], next[1]) == (partition, copy)) {
+            continue;
+        }
+        let goes_on = row
+            .filter(|([of, _, last], before, _)| *of == partition && *before < original && original < *last);
+        if goes_on.is_none() {
+            long.extend(row.filter(|(.., length)| *length > IN_FLIGHT).map(|(row, ..)| row));
+        }
+        let (first, length) = goes_on.map_or((copy, 0), |([_, first, _], _, length)| (first, length));
+        row = Some(([partition, first, copy], original, length + 1));
+    }
+    long.extend(row.filter(|(.., length)| *length > IN_FLIGHT).map(|(row, ..)| row));
+    if long.is_empty() {
+        return;
+    }
+    for (at, row) in relations.groups.pairs().enumerate() {
+        if codes.get(at) != Some(Code::RetryWithoutIdempotence) {
+            continue;
+        }
+        let (partition, batch) = (i64::from(row.later.partition), row.later.batch.base_offset.0);
+        let behind = long.partition_point(|[of, first, _]| (*of, *first) <= (partition, batch));
+        let of_long = behind.checked_sub(1).and_then(|at| long.get(at));
+        if of_long.is_some_and(|[of, _, last]| *of == partition && batch <= *last) {
+            let has_source = row.source.is_some();
+            codes.set(at, Some(if has_source { Code::PipelineReplay } else { Code::DuplicateUndetermined }));
         }
     }
 }
 
-/// Leaves out the lists that a job publishes as a whole at each run.
-fn forgive_publications(relations: &Relations, entries: &mut Vec<Entry>) {
-    let repeat = |entry: &Entry| -> Option<Repeat> {
-        match entry.key.writers {
-            Writers::Sessions(Some(earlier), Some(later)) if entry.key.code == Code::ResendNewSession => {
-                Some((entry.key.topic, earlier, later))
+/// What a later session repeats of an earlier one, where both are known.
+fn repeat(pair: &Pair<'_>) -> Option<Repeat> {
+    Some((pair.topic, pair.earlier.session?, pair.later.session?))
+}
+
+/// Leaves out the lists that a job publishes as a whole at each run; tells which groups are repeated by
+/// the restarts that are left, as far as they have a session in common.
+fn forgive_publications(relations: &Relations, codes: &mut Codes) -> Repeated {
+    let resent = |codes: &Codes| codes.has(Code::ResendNewSession);
+    if !resent(codes) {
+        return Repeated::new();
+    }
+    let places = codes.with(relations, Code::ResendNewSession).filter_map(|(_, pair)| {
+        let (topic, earlier, later) = repeat(&pair)?;
+        let place = |which: i64, copy: &crate::relations::StoredCopy| {
+            [topic.into(), earlier.into(), later.into(), which, copy.partition.into(), copy.offset.0]
+        };
+        Some([place(0, &pair.earlier), place(1, &pair.later)])
+    });
+    let mut overlaps: BTreeMap<Repeat, Overlap> = BTreeMap::new();
+    let number = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+    for [topic, earlier, later, which, partition, offset] in relations.groups.sorted(places.flatten()) {
+        let overlap = overlaps.entry((number(topic), number(earlier), number(later))).or_default();
+        overlap.add(which, number(partition), offset);
+    }
+    let mut sharing: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    for &(topic, earlier, later) in overlaps.keys() {
+        *sharing.entry((topic, earlier)).or_default() += 1;
+        *sharing.entry((topic, later)).or_default() += 1;
+    }
+    let shares = |topic: u32, session: u32| sharing.get(&(topic, session)).is_some_and(|count| *count > 1);
+    let mut groups = Repeated::new();
+    if sharing.values().any(|count| *count > 1) {
+        for (_, pair) in codes.with(relations, Code::ResendNewSession) {
+            let repeat = repeat(&pair).filter(|&(topic, a, b)| shares(topic, a) || shares(topic, b));
+            if let Some(repeat) = repeat {
+                let of_repeat = groups.entry(repeat).or_default();
+                if of_repeat.last() != Some(&pair.group) {
+                    of_repeat.push(pair.group);
+                }
             }
-            Writers::Sessions(..) | Writers::Circle(_) | Writers::Loop(_) | Writers::Files(_) => None,
-        }
-    };
-    let mut by_sessions: BTreeMap<Repeat, Vec<(usize, usize)>> = BTreeMap::new();
-    for entry in entries.iter() {
-        if let Some(repeat) = repeat(entry) {
-            by_sessions.entry(repeat).or_default().push((entry.group, entry.copy));
         }
     }
-    let overlap = |copies: Vec<(usize, usize)>| {
-        let pairs = copies.iter().filter_map(|&(group, copy)| {
-            let group = relations.groups.get(group)?;
-            Pair::new(relations, group, group.copies.get(copy)?)
-        });
-        (Overlap::of(pairs), copies.iter().map(|&(group, _)| group).collect())
-    };
-    let repeats = by_sessions.into_iter().map(|(repeat, copies)| (repeat, overlap(copies))).collect();
-    let published = publication::published(relations, &repeats);
-    entries.retain(|entry| repeat(entry).is_none_or(|repeat| !published.contains(&repeat)));
+    let published = publication::published(relations, &overlaps, &groups);
+    if !published.is_empty() {
+        for (at, row) in relations.groups.pairs().enumerate() {
+            let resent = codes.get(at) == Some(Code::ResendNewSession);
+            let repeat = repeat(&Pair { relations, row });
+            if resent && repeat.is_some_and(|repeat| published.contains(&repeat)) {
+                codes.set(at, None);
+            }
+        }
+    }
+    groups.retain(|repeat, _| !published.contains(repeat));
+    groups
 }
 
 /// Leaves out copies in a later session that are no copies by themselves: the key had other content
 /// since, so a state came back; or no key tells events apart and the content comes up in session after
 /// session, as typed tests and statuses do. Unless the records beside it came again beside it, as in a
 /// stretch that was written anew.
-fn forgive_returning_states(relations: &Relations, entries: &mut Vec<Entry>) {
-    let steps = |entry: &Entry| {
-        let group = relations.groups.get(entry.group)?;
-        let pair = Pair::new(relations, group, group.copies.get(entry.copy)?)?;
-        let sequences = (pair.earlier.sequence?, pair.later.sequence?);
-        let comes_up = || pair.level > Level::E3 && pair.is_by_content() && recurs(group);
-        let alone = pair.later.behind_other_content || comes_up();
-        Some((pair.earlier.partition, pair.later.partition, sequences, alone))
+fn forgive_returning_states(relations: &Relations, codes: &mut Codes) {
+    let is_alone = |pair: &Pair<'_>| {
+        let comes_up = || pair.level > Level::E3 && pair.is_by_content() && pair.writers.sessions >= SESSIONS;
+        pair.later.behind_other_content || comes_up()
     };
-    let is_resend = |entry: &Entry| entry.key.code == Code::ResendNewSession;
-    let places: BTreeSet<(u32, u32, (Sequence, Sequence))> = entries
-        .iter()
-        .filter(|entry| is_resend(entry))
-        .filter_map(steps)
-        .map(|(a, b, c, _)| (a, b, c))
-        .collect();
-    entries.retain(|entry| {
-        let Some((earlier, later, (first, second), true)) = steps(entry).filter(|_| is_resend(entry)) else {
-            return true;
+    if !codes.with(relations, Code::ResendNewSession).any(|(_, pair)| is_alone(&pair)) {
+        return;
+    }
+    // Each place by its partitions and sequences, and behind it who looks for it.
+    let steps = codes.with(relations, Code::ResendNewSession).flat_map(|(at, pair)| {
+        let (earlier, later) = (i64::from(pair.earlier.partition), i64::from(pair.later.partition));
+        let sequences = pair.earlier.sequence.zip(pair.later.sequence);
+        let step = move |first: Sequence, second: Sequence, who: i64| {
+            [earlier, later, first.get().into(), second.get().into(), who]
         };
-        let beside = [(first.back(1), second.back(1)), (first.advance(1), second.advance(1))];
-        beside.into_iter().any(|sequences| places.contains(&(earlier, later, sequences)))
+        let who = i64::try_from(at).unwrap_or(i64::MAX);
+        let alone = is_alone(&pair);
+        sequences.into_iter().flat_map(move |(first, second)| {
+            let beside = [(first.back(1), second.back(1)), (first.advance(1), second.advance(1))];
+            let looked_for = beside.map(|(first, second)| step(first, second, who));
+            [step(first, second, -1)].into_iter().chain(looked_for.into_iter().filter(move |_| alone))
+        })
     });
+    let steps = relations.groups.sorted(steps);
+    for (at, row) in relations.groups.pairs().enumerate() {
+        let resent = codes.get(at) == Some(Code::ResendNewSession);
+        let told = row.earlier.sequence.is_some() && row.later.sequence.is_some();
+        if resent && told && is_alone(&Pair { relations, row }) {
+            codes.set(at, None);
+        }
+    }
+    let mut place = None;
+    for [a, b, c, d, who] in steps {
+        if who < 0 {
+            place = Some([a, b, c, d]);
+        } else if place == Some([a, b, c, d])
+            && let Ok(who) = usize::try_from(who)
+        {
+            codes.set(who, Some(Code::ResendNewSession));
+        }
+    }
 }
 
 /// Sessions in which one content comes up, for more than a mistake.
-const SESSIONS: usize = 4;
-
-fn recurs(group: &KeyGroup) -> bool {
-    let mut sessions = BTreeSet::new();
-    // Not counted to the end: a content may be stored a million times.
-    group.copies.iter().filter_map(|copy| copy.copy.session).any(|session| {
-        sessions.insert(session);
-        sessions.len() >= SESSIONS
-    })
-}
+const SESSIONS: u32 = 4;
 
 /// Takes the word "restart" back where another partition shows both writers alive.
-fn see_elsewhere(relations: &Relations, entries: &mut [Entry]) {
-    let pair = |entry: &Entry| {
-        let group = relations.groups.get(entry.group)?;
-        Pair::new(relations, group, group.copies.get(entry.copy)?)
-    };
-    let alive = Alive::of(entries.iter().filter_map(pair));
-    for entry in entries.iter_mut().filter(|entry| entry.key.code == Code::ResendNewSession) {
-        if pair(entry).is_some_and(|pair| alive.shows(&pair)) {
-            entry.key.code = Code::ConcurrentProducers;
+fn see_elsewhere(relations: &Relations, codes: &mut Codes) {
+    if !codes.has(Code::ResendNewSession) {
+        return;
+    }
+    let alive = Alive::of(codes.accused(relations).map(|(_, _, pair)| pair));
+    for (at, row) in relations.groups.pairs().enumerate() {
+        let resent = codes.get(at) == Some(Code::ResendNewSession);
+        if resent && alive.shows(&Pair { relations, row }) {
+            codes.set(at, Some(Code::ConcurrentProducers));
         }
     }
 }
@@ -232,18 +456,25 @@ const BEHIND: u64 = 3;
 /// Two sessions, the smaller first.
 pub(super) type SessionPair = (Option<u32>, Option<u32>);
 
+fn sessions(row: &RelatedPair) -> SessionPair {
+    let (earlier, later) = (row.earlier.session, row.later.session);
+    (earlier.min(later), earlier.max(later))
+}
+
 /// Two writers that share at least as many events while both were alive as before one of them is seen were
 /// alive for those, too: the first events of the one that began later look like a restart. All writers
-/// of a topic that are joined in this way make one episode.
-fn join_the_living(entries: &mut [Entry]) {
+/// of a topic that are joined in this way make one episode: which of them are, by topic.
+fn join_the_living(relations: &Relations, codes: &mut Codes) -> BTreeMap<u32, Circles> {
+    let mut circles: BTreeMap<u32, Circles> = BTreeMap::new();
+    if !codes.has(Code::ConcurrentProducers) {
+        return circles;
+    }
     let mut counts: BTreeMap<SessionPair, (u64, u64)> = BTreeMap::new();
-    for entry in entries.iter() {
-        if let Some(sessions) = entry.key.sessions() {
-            match entry.key.code {
-                Code::ConcurrentProducers => counts.entry(sessions).or_default().0 += 1,
-                Code::ResendNewSession => counts.entry(sessions).or_default().1 += 1,
-                _ => {}
-            }
+    for (_, code, pair) in codes.accused(relations) {
+        match code {
+            Code::ConcurrentProducers => counts.entry(sessions(&pair)).or_default().0 += 1,
+            Code::ResendNewSession => counts.entry(sessions(&pair)).or_default().1 += 1,
+            _ => {}
         }
     }
     let alive: BTreeSet<SessionPair> = counts
@@ -251,122 +482,138 @@ fn join_the_living(entries: &mut [Entry]) {
         .filter(|(_, (alive, after))| alive >= after || (*after <= BEHIND && *alive >= BEHIND))
         .map(|(pair, _)| pair)
         .collect();
-    let mut circles: BTreeMap<u32, Circles> = BTreeMap::new();
-    for entry in entries.iter_mut() {
-        let Some(sessions) = entry.key.sessions() else { continue };
-        if entry.key.code == Code::ResendNewSession && alive.contains(&sessions) {
-            entry.key.code = Code::ConcurrentProducers;
+    for (at, row) in relations.groups.pairs().enumerate() {
+        let sessions = sessions(&row);
+        if codes.get(at) == Some(Code::ResendNewSession) && alive.contains(&sessions) {
+            codes.set(at, Some(Code::ConcurrentProducers));
         }
-        if entry.key.code == Code::ConcurrentProducers {
-            circles.entry(entry.key.topic).or_default().join(sessions);
-        }
-    }
-    for entry in entries.iter_mut().filter(|entry| entry.key.code == Code::ConcurrentProducers) {
-        if let (Some((one, _)), Some(circles)) = (entry.key.sessions(), circles.get(&entry.key.topic)) {
-            entry.key.writers = Writers::Circle(circles.of(one));
+        if codes.get(at) == Some(Code::ConcurrentProducers) {
+            circles.entry(row.topic).or_default().join(sessions);
         }
     }
+    circles
 }
 
 /// Restarts in a row, each repeating what the one before had repeated, that make one incident.
 const LOOP: usize = 3;
 
-/// Joins the restarts of a crash loop: session after session repeats the same events. Two restarts are
-/// two incidents, and so are restarts that repeat different events.
-fn join_loops(entries: &mut [Entry]) {
-    let mut repeated: BTreeMap<(u32, u32, u32), BTreeSet<usize>> = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.key.code == Code::ResendNewSession) {
-        if let Writers::Sessions(Some(earlier), Some(later)) = entry.key.writers {
-            repeated.entry((entry.key.topic, earlier, later)).or_default().insert(entry.group);
-        }
-    }
-    let mut loops: BTreeMap<u32, Circles> = BTreeMap::new();
-    let mut links: BTreeMap<(u32, Option<u32>), usize> = BTreeMap::new();
-    for (&(topic, earlier, later), groups) in &repeated {
-        for ((_, _, next), others) in repeated.range((topic, later, 0)..=(topic, later, u32::MAX)) {
-            let shared = groups.intersection(others).count();
-            if shared.saturating_mul(2) >= groups.len().min(others.len()).max(1) {
-                let circles = loops.entry(topic).or_default();
-                circles.join((Some(earlier), Some(later)));
-                circles.join((Some(later), Some(*next)));
+/// The restarts of a crash loop: session after session repeats the same events. Two restarts are two
+/// incidents, and so are restarts that repeat different events.
+#[derive(Default)]
+struct Loops {
+    /// By topic: which sessions are joined.
+    circles: BTreeMap<u32, Circles>,
+    /// How many repeats each circle has.
+    links: BTreeMap<(u32, u32), usize>,
+}
+
+impl Loops {
+    fn of(repeated: &Repeated) -> Self {
+        let mut this = Self::default();
+        for (&(topic, earlier, later), groups) in repeated {
+            for ((_, _, next), others) in repeated.range((topic, later, 0)..=(topic, later, u32::MAX)) {
+                let shared = publication::shared(groups, others);
+                if shared.saturating_mul(2) >= groups.len().min(others.len()).max(1) {
+                    let circles = this.circles.entry(topic).or_default();
+                    circles.join((Some(earlier), Some(later)));
+                    circles.join((Some(later), Some(*next)));
+                }
             }
         }
-    }
-    let of = |topic: u32, session: u32| loops.get(&topic).map(|circles| circles.of(Some(session)));
-    for &(topic, earlier, _) in repeated.keys() {
-        if let Some(circle) = of(topic, earlier) {
-            *links.entry((topic, circle)).or_default() += 1;
+        for &(topic, earlier, _) in repeated.keys() {
+            if let Some(circle) = this.circle(topic, earlier) {
+                *this.links.entry((topic, circle)).or_default() += 1;
+            }
         }
+        this
     }
-    for entry in entries.iter_mut().filter(|entry| entry.key.code == Code::ResendNewSession) {
-        let Writers::Sessions(Some(earlier), Some(later)) = entry.key.writers else { continue };
-        let circle =
-            of(entry.key.topic, earlier).filter(|circle| of(entry.key.topic, later) == Some(*circle));
-        if let Some(circle) = circle
-            && links.get(&(entry.key.topic, circle)).is_some_and(|links| *links >= LOOP)
-        {
-            entry.key.writers = Writers::Loop(circle);
-        }
+
+    /// The smallest session that is joined with this one; itself where none is.
+    fn circle(&self, topic: u32, session: u32) -> Option<u32> {
+        self.circles.get(&topic)?.of(Some(session))
+    }
+
+    /// The circle that a pair belongs to.
+    fn around(&self, pair: &Pair<'_>) -> Option<u32> {
+        let (topic, earlier, later) = repeat(pair)?;
+        let circle = self.circle(topic, earlier)?;
+        let within = self.circle(topic, later) == Some(circle);
+        let links = self.links.get(&(topic, circle)).copied().unwrap_or(0);
+        (within && links >= LOOP).then_some(circle)
     }
 }
 
-/// A surplus copy without producer id of which the client's time is that of the earlier one.
-struct Unprotected {
-    at: usize,
-    partition: u32,
-    earlier: Offset,
-    later: Offset,
-    batch: Offset,
-    /// Whether the batch came again as it was, with several records: borders that no chance brings.
+/// Surplus copies without producer id that stand one behind the other, of which the clients' times are
+/// those of the earlier ones.
+#[derive(Default)]
+struct Run {
+    /// Where the last one stands.
+    last: Option<(i64, i64)>,
+    batches: BTreeSet<i64>,
+    /// The first and the last original.
+    originals: Option<(i64, i64)>,
+    /// Which pairs these are; as long as they are in few batches.
+    pairs: Vec<usize>,
+    /// Whether a batch came again as it was, with several records: borders that no chance brings.
     is_proof: bool,
+}
+
+impl Run {
+    /// The pairs, if they may be one retry: they fit into what a client has in flight, and their originals
+    /// stand together.
+    fn retried(&self) -> &[usize] {
+        let span = self.originals.and_then(|(first, last)| usize::try_from(last.saturating_sub(first)).ok());
+        let together = span.is_some_and(|span| span < self.pairs.len());
+        let is_retry = together && self.batches.len() <= IN_FLIGHT && self.is_proof;
+        if is_retry { &self.pairs } else { &[] }
+    }
 }
 
 /// Takes records that came again in other batches for part of a retry, where they stand beside batches
 /// that came again as they were: a client that queues its messages again (librdkafka) cuts some batches
-/// anew. The whole run must fit into what a client has in flight, and its originals must stand together.
-fn widen_retries(relations: &Relations, entries: &mut [Entry]) {
-    let unprotected = |(at, entry): (usize, &Entry)| {
-        let group = relations.groups.get(entry.group)?;
-        let pair = Pair::new(relations, group, group.copies.get(entry.copy)?)?;
-        let is_retry = entry.key.code == Code::RetryWithoutIdempotence;
-        let may_be = entry.key.code == Code::DuplicateUndetermined && pair.level <= Level::E3;
+/// anew.
+fn widen_retries(relations: &Relations, codes: &mut Codes) {
+    if !codes.has(Code::RetryWithoutIdempotence) {
+        return;
+    }
+    let unprotected = codes.accused(relations).filter_map(|(at, code, pair)| {
+        let is_retry = code == Code::RetryWithoutIdempotence;
+        let may_be = code == Code::DuplicateUndetermined && pair.level <= Level::E3;
         let bare = !pair.earlier.producer_id.is_protected() && !pair.later.producer_id.is_protected();
-        (bare && pair.same_partition() && (is_retry || may_be)).then_some(Unprotected {
-            at,
-            partition: pair.later.partition,
-            earlier: pair.earlier.offset,
-            later: pair.later.offset,
-            batch: pair.later.batch.base_offset,
-            is_proof: is_retry && pair.later.batch.records > 1,
+        let (earlier, later) = (&pair.earlier, &pair.later);
+        (bare && pair.same_partition() && (is_retry || may_be)).then(|| {
+            [
+                i64::from(later.partition),
+                later.offset.0,
+                i64::try_from(at).unwrap_or(i64::MAX),
+                earlier.offset.0,
+                later.batch.base_offset.0,
+                i64::from(is_retry && later.batch.records > 1),
+            ]
         })
+    });
+    let unprotected = relations.groups.sorted(unprotected);
+    let mut run = Run::default();
+    let mut end = |run: &Run| {
+        for &at in run.retried() {
+            codes.set(at, Some(Code::RetryWithoutIdempotence));
+        }
     };
-    let mut copies: Vec<Unprotected> = entries.iter().enumerate().filter_map(unprotected).collect();
-    copies.sort_by_key(|copy| (copy.partition, copy.later));
-    let mut retried = Vec::new();
-    for run in copies.chunk_by(|a, b| a.partition == b.partition && a.later.next() == b.later) {
-        let batches: BTreeSet<Offset> = run.iter().map(|copy| copy.batch).collect();
-        let originals: BTreeSet<Offset> = run.iter().map(|copy| copy.earlier).collect();
-        let span =
-            originals.first().zip(originals.last()).map(|(first, last)| last.0.saturating_sub(first.0));
-        let together = span.and_then(|span| usize::try_from(span).ok()).is_some_and(|span| span < run.len());
-        if together && batches.len() <= IN_FLIGHT && run.iter().any(|copy| copy.is_proof) {
-            retried.extend(run.iter().map(|copy| copy.at));
+    for [partition, later, at, earlier, batch, is_proof] in unprotected {
+        if run.last.is_none_or(|(of, last)| of != partition || last.checked_add(1) != Some(later)) {
+            end(&run);
+            run = Run::default();
         }
-    }
-    for at in retried {
-        if let Some(entry) = entries.get_mut(at) {
-            entry.key.code = Code::RetryWithoutIdempotence;
+        run.last = Some((partition, later));
+        if run.batches.len() <= IN_FLIGHT {
+            run.batches.insert(batch);
+            run.pairs.push(usize::try_from(at).unwrap_or(usize::MAX));
         }
+        let (first, last) = run.originals.unwrap_or((earlier, earlier));
+        run.originals = Some((first.min(earlier), last.max(earlier)));
+        run.is_proof |= is_proof == 1;
     }
-}
-
-impl Key {
-    fn sessions(&self) -> Option<SessionPair> {
-        match self.writers {
-            Writers::Sessions(earlier, later) => Some((earlier.min(later), earlier.max(later))),
-            Writers::Circle(_) | Writers::Loop(_) | Writers::Files(_) => None,
-        }
-    }
+    end(&run);
 }
 
 /// Which writers of a topic are joined, directly or by others.

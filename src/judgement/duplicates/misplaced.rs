@@ -31,8 +31,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts: vec![
             format!(
                 "{name}wrote {} and the same batches to {}",
-                episode.stretches(|p| p.earlier),
-                episode.stretches(|p| p.later)
+                episode.stretches(|p| &p.earlier),
+                episode.stretches(|p| &p.later)
             ),
             "producer id, epoch, sequences, records and times are equal in both places".to_owned(),
             "the sequences go on where the producer was in the first place, and not in the second".to_owned(),

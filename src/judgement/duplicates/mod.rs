@@ -36,7 +36,6 @@ use crate::relations::Relations;
 pub use choice::SurplusChoice;
 use episode::Episode;
 use pair::Pair;
-use recurring::Writers;
 
 /// How many examples a finding carries.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +60,7 @@ struct Words {
 /// One finding an episode, in the order of code, topic and place.
 #[must_use]
 pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
-    gather::gather(relations, mechanism)
+    gather::gather(relations)
         .iter()
         .map(|episode| {
             let mut finding = episode.finding(words(episode), examples);
@@ -76,11 +75,11 @@ pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
 
 /// The mechanism that joins a surplus copy and its predecessor; `None` where equal records are what
 /// the application means to write.
-fn mechanism(pair: &Pair<'_>, writers: &Writers) -> Option<Code> {
+fn mechanism(pair: &Pair<'_>) -> Option<Code> {
     if restored::applies(pair) {
         return Some(Code::RestoredCopy);
     }
-    if recurring::applies(pair, writers) {
+    if recurring::applies(pair) {
         return None;
     }
     if aborted::applies(pair) {
@@ -109,8 +108,8 @@ fn mechanism(pair: &Pair<'_>, writers: &Writers) -> Option<Code> {
 
 /// As [`findings`], about the surplus copies that `choice` is about.
 #[must_use]
-pub fn chosen(relations: &Relations, examples: Examples, choice: &SurplusChoice) -> Vec<Finding> {
-    let episodes = gather::gather(relations, mechanism);
+pub fn chosen<'r>(relations: &'r Relations, examples: Examples, choice: &'r SurplusChoice) -> Vec<Finding> {
+    let episodes = gather::gather(relations);
     let narrowed = episodes.iter().filter_map(|episode| {
         let (narrowed, rest) = choice.narrow(episode)?;
         let mut words = words(episode);

@@ -219,7 +219,7 @@ fn between(episode: &Episode<'_>) -> String {
 
 /// Whether both copies are in committed transactions.
 pub(super) fn both_committed(pair: &Pair<'_>) -> bool {
-    [pair.earlier, pair.later].into_iter().all(|copy| copy.visibility == Visibility::Committed)
+    [&pair.earlier, &pair.later].into_iter().all(|copy| copy.visibility == Visibility::Committed)
 }
 
 /// What to do about a transaction that was committed and then done once more.
@@ -236,8 +236,17 @@ pub(super) fn done_twice_advice() -> Vec<String> {
 fn publications(episode: &Episode<'_>) -> Option<usize> {
     let events = count(episode.groups_count());
     let mut writers = std::collections::BTreeSet::new();
+    let mut last = None;
     for pair in episode.pairs() {
-        writers.extend(pair.group.copies.iter().filter_map(|copy| copy.copy.session));
+        let own = [pair.earlier.session, pair.later.session].into_iter().flatten();
+        let own: std::collections::BTreeSet<u32> = own.collect();
+        let begins = last.replace(pair.group) != Some(pair.group);
+        let others = usize::try_from(pair.writers.sessions).is_ok_and(|all| all > own.len());
+        writers.extend(own);
+        if begins && others {
+            writers
+                .extend(episode.relations.groups.note(&pair.row).into_iter().flat_map(|note| note.sessions));
+        }
     }
     let writes_the_set = |at: &&u32| {
         let session = usize::try_from(**at).ok().and_then(|at| episode.relations.sessions.get(at));
@@ -261,7 +270,7 @@ fn news(episode: &Episode<'_>) -> Option<News> {
     if episode.sessions().len() != 2 || !pair::had_ended(earlier, later) {
         return None;
     }
-    Overlap::of(episode.pairs()).news(episode.relations, episode.topic, earlier, later)
+    Overlap::of(episode.relations, episode.pairs()).news(episode.relations, episode.topic, earlier, later)
 }
 
 /// Whether nearly all that the earlier session wrote to the topic came again.

@@ -1,16 +1,22 @@
 //! A surplus copy and the copy that it repeats, with the questions that mechanisms ask of them.
 
 use crate::finding::Level;
-use crate::relations::{KeyGroup, PartitionNote, RelatedCopy, Relations, SessionNote, StoredCopy};
+use crate::relations::{PartitionNote, RelatedPair, Relations, SessionNote, StoredCopy};
 use crate::units::Offset;
+use std::ops::Deref;
 
-/// A surplus copy and its predecessor.
+/// A surplus copy and its predecessor, among the relations that they are of.
 pub(super) struct Pair<'r> {
     pub(super) relations: &'r Relations,
-    pub(super) group: &'r KeyGroup,
-    pub(super) earlier: &'r StoredCopy,
-    pub(super) later: &'r StoredCopy,
-    pub(super) level: Level,
+    pub(super) row: RelatedPair,
+}
+
+impl Deref for Pair<'_> {
+    type Target = RelatedPair;
+
+    fn deref(&self) -> &RelatedPair {
+        &self.row
+    }
 }
 
 /// In which order a session's begin and a record stand.
@@ -25,12 +31,6 @@ pub(super) enum Begun {
 }
 
 impl<'r> Pair<'r> {
-    /// The pair of a copy of `group`; `None` for its first copy.
-    pub(super) fn new(relations: &'r Relations, group: &'r KeyGroup, later: &'r RelatedCopy) -> Option<Self> {
-        let earlier = group.copies.get(usize::try_from(later.repeats?).ok()?)?;
-        Some(Self { relations, group, earlier: &earlier.copy, later: &later.copy, level: later.level? })
-    }
-
     pub(super) fn same_partition(&self) -> bool {
         self.earlier.partition == self.later.partition
     }
@@ -47,11 +47,11 @@ impl<'r> Pair<'r> {
     }
 
     pub(super) fn earlier_session(&self) -> Option<&'r SessionNote> {
-        session(self.relations, self.earlier)
+        session(self.relations, &self.earlier)
     }
 
     pub(super) fn later_session(&self) -> Option<&'r SessionNote> {
-        session(self.relations, self.later)
+        session(self.relations, &self.later)
     }
 
     /// Whether the session of the surplus copy had begun when the earlier copy was written.
@@ -90,7 +90,7 @@ impl<'r> Pair<'r> {
     /// Whether records without producer id had been written to the earlier copy's partition
     /// before it.
     pub(super) fn unprotected_begun(&self) -> Begun {
-        match self.partition(self.earlier).and_then(|note| note.first_unprotected_offset) {
+        match self.partition(&self.earlier).and_then(|note| note.first_unprotected_offset) {
             Some(first) if first < self.earlier.offset => Begun::Before,
             _ => Begun::After,
         }
@@ -98,7 +98,7 @@ impl<'r> Pair<'r> {
 
     /// Whether the topic's events are told by their content, because no key does.
     pub(super) fn is_by_content(&self) -> bool {
-        let topic = usize::try_from(self.group.topic).ok().and_then(|at| self.relations.topics.get(at));
+        let topic = usize::try_from(self.topic).ok().and_then(|at| self.relations.topics.get(at));
         topic.is_some_and(|topic| topic.identity == "content")
     }
 

@@ -25,7 +25,7 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
 /// is first of all a retry of the pipeline's own producer.
 fn has_source(pair: &Pair<'_>) -> bool {
     let may_be_retry = super::retry::applies(pair) && !pair.earlier.producer_id.is_protected();
-    pair.group.source.is_some() && pair.level <= Level::E3 && !may_be_retry
+    pair.source.is_some() && pair.level <= Level::E3 && !may_be_retry
 }
 
 /// The step back of a group for which the later writer began to commit behind it, and the earlier
@@ -49,15 +49,15 @@ fn rewind<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
 /// The step back of a group over the record from which a copy was made, where its place shows it. By
 /// the times it came between the two copies, where the broker stamped them; else only the place tells.
 fn source_rewind<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
-    let source = pair.group.source.as_ref().filter(|_| has_source(pair))?;
+    let source = pair.source.as_ref().filter(|_| has_source(pair))?;
     let note = pair.partition(source)?;
     let topic = pair.relations.topics.get(usize::try_from(note.topic).ok()?)?;
     let stamped =
         |copy: &StoredCopy| (copy.timestamp_type == TimeSource::LogAppendTime).then_some(copy.timestamp?);
     pair.relations.rewinds.iter().find(|rewind| {
-        let between = stamped(pair.earlier)
+        let between = stamped(&pair.earlier)
             .is_none_or(|earlier| rewind.timestamp.is_none_or(|at| earlier <= at))
-            && stamped(pair.later).is_none_or(|later| rewind.timestamp.is_none_or(|at| at <= later));
+            && stamped(&pair.later).is_none_or(|later| rewind.timestamp.is_none_or(|at| at <= later));
         rewind.kind == RewindKind::SteppedBack
             && (&rewind.topic, rewind.partition) == (&topic.name, note.partition)
             && (rewind.to..rewind.from).contains(&source.offset)
@@ -82,8 +82,8 @@ pub(super) fn link(finding: &mut Finding, episode: &Episode<'_>, examples: Examp
 /// Whether the topic has the name of its source in its own, as mirrors name theirs.
 fn is_named_after_source(pair: &Pair<'_>) -> bool {
     let topic = |copy: &StoredCopy| pair.relations.place(copy).topic;
-    pair.group.source.as_deref().is_some_and(|source| {
-        let (own, source) = (topic(pair.later), topic(source));
+    pair.source.as_deref().is_some_and(|source| {
+        let (own, source) = (topic(&pair.later), topic(source));
         own.len() > source.len() && own.ends_with(source.as_str())
     })
 }
@@ -93,7 +93,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let with_source = episode.count(has_source);
     let step = episode.pairs().find_map(|pair| rewind(&pair));
     let source = episode.pairs().find_map(|pair| {
-        let place = pair.group.source.as_ref()?;
+        let place = pair.source.as_ref()?;
         let note = pair.partition(place)?;
         Some(format!("{} offset {}", note.directory, place.offset))
     });
@@ -139,8 +139,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         && over_source == 0
         && episode.pairs().any(|p| {
             // A mirror writes without producer id by default, or its topic has the source's name in its own.
-            let source = p.group.source.as_deref();
-            let alike = |source: &StoredCopy| !unprotected(p.later) || unprotected(source);
+            let source = p.source.as_deref();
+            let alike = |source: &StoredCopy| !unprotected(&p.later) || unprotected(source);
             source.is_some_and(alike) && !is_named_after_source(&p)
         });
     if may_fan_out {

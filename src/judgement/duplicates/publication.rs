@@ -16,6 +16,7 @@ use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a later session repeats of an earlier one in one topic.
+#[derive(Default)]
 pub(super) struct Overlap {
     /// By partition: the originals, and the copies.
     originals: BTreeMap<u32, Stretch>,
@@ -61,10 +62,27 @@ fn records(count: u64) -> String {
 }
 
 impl Overlap {
-    pub(super) fn of<'r>(pairs: impl Iterator<Item = Pair<'r>>) -> Self {
-        let place = |copy: &StoredCopy| (copy.partition, copy.offset);
-        let (originals, copies) = pairs.map(|pair| (place(pair.earlier), place(pair.later))).unzip();
-        Self { originals: stretches(originals), copies: stretches(copies) }
+    /// That of some pairs.
+    pub(super) fn of<'r>(relations: &Relations, pairs: impl Iterator<Item = Pair<'r>>) -> Self {
+        let place = |which: i64, copy: &StoredCopy| [which, copy.partition.into(), copy.offset.0];
+        let places = pairs.flat_map(|pair| [place(0, &pair.earlier), place(1, &pair.later)]);
+        let mut overlap = Self::default();
+        for [which, partition, offset] in relations.groups.sorted(places) {
+            overlap.add(which, u32::try_from(partition).unwrap_or(u32::MAX), offset);
+        }
+        overlap
+    }
+
+    /// Adds an original (0) or a copy (1); those of a partition come in the order of offsets.
+    pub(super) fn add(&mut self, which: i64, partition: u32, offset: i64) {
+        let places = if which == 0 { &mut self.originals } else { &mut self.copies };
+        let offset = Offset(offset);
+        let stretch = places.entry(partition).or_insert(Stretch { first: offset, last: offset, records: 0 });
+        // One record may be repeated, or repeat, several times.
+        if stretch.records == 0 || stretch.last != offset {
+            stretch.last = offset;
+            stretch.records += 1;
+        }
     }
 
     /// The news that stand beside a list which came again from its beginning on. All bounds are those
@@ -119,19 +137,6 @@ impl Overlap {
     }
 }
 
-fn stretches(mut places: Vec<(u32, Offset)>) -> BTreeMap<u32, Stretch> {
-    places.sort_unstable();
-    places.dedup();
-    let mut stretches: BTreeMap<u32, Stretch> = BTreeMap::new();
-    for (partition, offset) in places {
-        let stretch =
-            stretches.entry(partition).or_insert(Stretch { first: offset, last: offset, records: 0 });
-        stretch.last = offset;
-        stretch.records += 1;
-    }
-    stretches
-}
-
 /// One in so many records may be another one.
 const NEARLY: u64 = 10;
 
@@ -141,15 +146,24 @@ const RUNS: usize = 3;
 /// A topic, an earlier session and a later one that repeats it.
 pub(super) type Repeat = (u32, u32, u32);
 
-/// Which of these repeats are lists that every run publishes. With each comes what is repeated, and
-/// the groups of which it is.
+/// By repeat: the numbers of the groups of which it is, ascending. Those of repeats that have no session
+/// in common with another one are not asked for.
+pub(super) type Repeated = BTreeMap<Repeat, Vec<u32>>;
+
+/// How many numbers two ascending lists share.
+pub(super) fn shared(one: &[u32], other: &[u32]) -> usize {
+    one.iter().filter(|number| other.binary_search(number).is_ok()).count()
+}
+
+/// Which of these repeats are lists that every run publishes.
 pub(super) fn published(
     relations: &Relations,
-    repeats: &BTreeMap<Repeat, (Overlap, BTreeSet<usize>)>,
+    repeats: &BTreeMap<Repeat, Overlap>,
+    groups: &Repeated,
 ) -> BTreeSet<Repeat> {
     let session = |at: u32| usize::try_from(at).ok().and_then(|at| relations.sessions.get(at));
     let mut touched: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
-    for (&(_, earlier, later), (overlap, _)) in repeats {
+    for (&(_, earlier, later), overlap) in repeats {
         touched.entry((earlier, later)).or_default().extend(overlap.partitions());
     }
     let looks_so = |&(topic, earlier, later): &Repeat, overlap: &Overlap| {
@@ -163,7 +177,7 @@ pub(super) fn published(
                 && touched.is_some_and(|touched| news_elsewhere(relations, first, second, touched)))
     };
     let runs: BTreeSet<Repeat> =
-        repeats.iter().filter(|(key, (overlap, _))| looks_so(key, overlap)).map(|(key, _)| *key).collect();
+        repeats.iter().filter(|(key, overlap)| looks_so(key, overlap)).map(|(key, _)| *key).collect();
     let mut circles: BTreeMap<u32, Circles> = BTreeMap::new();
     for &(topic, earlier, later) in &runs {
         circles.entry(topic).or_default().join((Some(earlier), Some(later)));
@@ -173,28 +187,42 @@ pub(super) fn published(
         let circle = circles.get(&run.0).and_then(|circles| circles.of(Some(run.1)));
         jobs.entry((run.0, circle)).or_default().push(run);
     }
-    let groups = |run: &Repeat| repeats.get(run).map(|(_, groups)| groups);
+    let of_run = |run: &Repeat| groups.get(run).map_or(&[][..], Vec::as_slice);
     let is_a_job = |job: &[Repeat]| {
         let sessions: BTreeSet<u32> = job.iter().flat_map(|&(_, earlier, later)| [earlier, later]).collect();
-        let all: BTreeSet<usize> = job.iter().filter_map(groups).flatten().copied().collect();
-        let list: BTreeSet<usize> =
-            all.into_iter().filter(|&group| is_in_all(relations, group, &sessions)).collect();
-        let half = |groups: &BTreeSet<usize>| groups.intersection(&list).count() * 2 >= list.len();
+        if sessions.len() < RUNS {
+            return false;
+        }
+        let mut all: Vec<u32> = job.iter().flat_map(of_run).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        let list = in_all(relations, &all, &sessions);
         // The list began as the end of a session that had written other records before: a replay.
-        let began_as_replay = repeats.iter().any(|(key, (_, groups))| {
+        let began_as_replay = repeats.keys().any(|key| {
             let shares = sessions.contains(&key.1) || sessions.contains(&key.2);
-            job.iter().any(|run| run.0 == key.0) && shares && !runs.contains(key) && half(groups)
+            let half = || shared(of_run(key), &list) * 2 >= list.len();
+            job.iter().any(|run| run.0 == key.0) && shares && !runs.contains(key) && half()
         });
-        let is_one_list = job.iter().filter_map(groups).all(|groups| list.len() * 2 >= groups.len());
-        sessions.len() >= RUNS && is_one_list && !began_as_replay
+        let is_one_list = job.iter().map(of_run).all(|groups| list.len() * 2 >= groups.len());
+        is_one_list && !began_as_replay
     };
     jobs.into_values().filter(|job| is_a_job(job)).flatten().collect()
 }
 
-fn is_in_all(relations: &Relations, group: usize, sessions: &BTreeSet<u32>) -> bool {
-    let Some(group) = relations.groups.get(group) else { return false };
-    let writers: BTreeSet<u32> = group.copies.iter().filter_map(|copy| copy.copy.session).collect();
-    sessions.is_subset(&writers)
+/// Those of the groups of which every session wrote a copy.
+fn in_all(relations: &Relations, groups: &[u32], sessions: &BTreeSet<u32>) -> Vec<u32> {
+    let (mut all, mut before) = (Vec::new(), None);
+    for pair in relations.groups.pairs() {
+        let begins = before.replace(pair.group) != Some(pair.group);
+        let enough = || usize::try_from(pair.writers.sessions).is_ok_and(|count| count >= sessions.len());
+        if begins && enough() && groups.binary_search(&pair.group).is_ok() {
+            let writers = relations.groups.note(&pair).map(|note| note.sessions).unwrap_or_default();
+            if sessions.iter().all(|session| writers.binary_search(session).is_ok()) {
+                all.push(pair.group);
+            }
+        }
+    }
+    all
 }
 
 /// Whether both sessions wrote to another place in which the later one repeats nothing.

@@ -6,48 +6,31 @@
 
 use super::pair::Pair;
 use crate::finding::Level;
-use crate::relations::{KeyGroup, StoredCopy};
-use crate::units::ProducerId;
-use std::collections::BTreeMap;
 
 /// Copies of one content that a session may have written by mistake: a double send, and one more.
-const BY_MISTAKE: usize = 3;
+const BY_MISTAKE: u32 = 3;
 
 /// The same where a key names the event: an application can be stuck in a loop, but what comes back
 /// more often than this is a heartbeat.
-const BY_MISTAKE_WITH_KEY: usize = 6;
+const BY_MISTAKE_WITH_KEY: u32 = 6;
 
-/// How often each writer wrote one content.
-pub(super) struct Writers(BTreeMap<(Option<u32>, ProducerId), usize>);
-
-impl Writers {
-    pub(super) fn of(group: &KeyGroup) -> Self {
-        let mut times = BTreeMap::new();
-        for related in &group.copies {
-            *times.entry((related.copy.session, related.copy.producer_id)).or_default() += 1;
-        }
-        Self(times)
-    }
-
-    /// Whether one writer wrote the content more often than by mistake, or several did as often as a
-    /// mistake would just explain: a mistake does not come back in life after life.
-    fn mean_it(&self, copy: &StoredCopy, by_mistake: usize) -> bool {
-        let times = self.0.get(&(copy.session, copy.producer_id)).copied().unwrap_or_default();
-        let by_several = || self.0.values().filter(|&&times| times >= BY_MISTAKE).count() > 1;
-        times > by_mistake || (times >= BY_MISTAKE && by_several())
-    }
+/// Whether the writer of the later copy wrote the content more often than by mistake, or several did as
+/// often as a mistake would just explain: a mistake does not come back in life after life.
+fn mean_it(pair: &Pair<'_>, by_mistake: u32) -> bool {
+    let by_several = pair.writers.second_most >= BY_MISTAKE;
+    pair.writers.own > by_mistake || (pair.writers.own >= BY_MISTAKE && by_several)
 }
 
-pub(super) fn applies(pair: &Pair<'_>, writers: &Writers) -> bool {
+pub(super) fn applies(pair: &Pair<'_>) -> bool {
     if is_returning_state(pair) {
         return true;
     }
-    let topic = usize::try_from(pair.group.topic).ok().and_then(|at| pair.relations.topics.get(at));
+    let topic = usize::try_from(pair.topic).ok().and_then(|at| pair.relations.topics.get(at));
     if topic.is_some_and(|topic| topic.every_repeat) {
         return false;
     }
     let by_mistake = if pair.is_by_content() { BY_MISTAKE } else { BY_MISTAKE_WITH_KEY };
-    pair.level > Level::E3 && writers.mean_it(pair.later, by_mistake)
+    pair.level > Level::E3 && mean_it(pair, by_mistake)
 }
 
 /// Whether the key had another content in between, within one session: open, paid, open. A session

@@ -16,7 +16,7 @@ use crate::relations::{CopiedStretch, CopyMark};
 /// The stretch to which a pair belongs.
 fn stretch<'r>(pair: &Pair<'r>) -> Option<&'r CopiedStretch> {
     let place = |copy: &crate::relations::StoredCopy| (copy.partition, copy.offset);
-    pair.relations.copied.iter().find(|stretch| stretch.holds(place(pair.earlier), place(pair.later)))
+    pair.relations.copied.iter().find(|stretch| stretch.holds(place(&pair.earlier), place(&pair.later)))
 }
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {

@@ -16,7 +16,7 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     if !pair.same_session() {
         return false;
     }
-    let (earlier, later) = (pair.earlier, pair.later);
+    let (earlier, later) = (&pair.earlier, &pair.later);
     match (earlier.sequence, later.sequence) {
         // Forward within half the sequence space: later in the producer's own order.
         (Some(first), Some(second))

@@ -14,7 +14,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let unprotected = episode.count(|p| !p.later.producer_id.is_protected());
     let same_time = episode.count(|p| p.level <= Level::E3);
     let damaged = episode.pairs().any(|p| {
-        [p.earlier, p.later]
+        [&p.earlier, &p.later]
             .into_iter()
             .any(|copy| p.partition(copy).is_some_and(|note| note.damaged_bytes > 0))
     });
