@@ -199,6 +199,19 @@ fn snapshot(entries: &[SnapshotEntry]) -> Vec<u8> {
     bytes
 }
 
+/// What a developer types: three texts again and again, two more than once in one go, others once.
+fn typed(at: usize) -> String {
+    let word = match at {
+        0 | 4 | 9 | 15 | 28 => "hello",
+        2 | 11 | 17 | 26 => "test",
+        6 | 16 | 20 | 25 => "1",
+        18 | 19 | 22 => "again",
+        12..=14 => "aaa",
+        _ => return format!("text {at}"),
+    };
+    word.to_owned()
+}
+
 /// 29 batches, 30 records, 11 producers, five leaders; 16 values, 5 of them more than once.
 fn small_topic() -> (SegmentBuilder, Vec<SnapshotEntry>, Vec<SnapshotEntry>) {
     let ids =
@@ -210,7 +223,7 @@ fn small_topic() -> (SegmentBuilder, Vec<SnapshotEntry>, Vec<SnapshotEntry>) {
     for (at, id) in writers.into_iter().enumerate() {
         let leader = [0, 2, 4, 6, 10][at / 6];
         let sequence = next.entry(id).or_insert(0);
-        let value = |n: usize| format!("value {}", if n.is_multiple_of(6) { n / 6 } else { 10 + n % 11 });
+        let value = |n: usize| typed(n);
         let mut spec = batch().producer(id, 0, *sequence).leader_epoch(leader).record((), value(at));
         let mut records = 1;
         if at == 27 {
@@ -260,6 +273,10 @@ fn case_5_a_small_topic_of_many_producers_and_few_repeats() {
     // A skipped id is no loss, and what somebody typed twice is weak evidence.
     let report = dir.scan();
     for finding in report["findings"].as_array().unwrap() {
+        if finding["code"] == "resend-new-session" {
+            assert_eq!(finding["confidence"], "possible", "{finding:#}");
+            assert!(finding["alternatives"].to_string().contains("equal events"), "{finding:#}");
+        }
         assert_ne!(finding["confidence"], "certain", "{finding:#}");
         assert!(finding["gaps"].is_null() && finding["snapshots"].is_null(), "{finding:#}");
     }

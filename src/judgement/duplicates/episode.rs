@@ -108,23 +108,43 @@ impl<'r> Episode<'r> {
         topic.map_or("", |topic| &topic.name)
     }
 
-    /// How many different events stand in a row: surplus copies behind each other repeat originals
-    /// in their order. A stretch that was written again shows long rows; single events that happen
-    /// to be equal do not.
+    /// How many different events stand in a row: surplus copies of one session behind each other repeat
+    /// originals in their order. A stretch that was written again shows long rows; single events that
+    /// happen to be equal do not, whichever sessions they are of.
     pub(super) fn longest_row(&self) -> usize {
         let places = self.pairs().map(|p| {
             let (later, earlier) = (&p.later, &p.earlier);
-            [later.partition.into(), later.offset.0, earlier.partition.into(), earlier.offset.0]
+            let session = later.session.map_or(-1, i64::from);
+            [
+                later.partition.into(),
+                later.offset.0,
+                earlier.partition.into(),
+                earlier.offset.0,
+                session,
+                p.group.into(),
+            ]
         });
-        // A chain in which each copy repeats the one before is one event many times.
-        let follows = |a: &[i64; 4], b: &[i64; 4]| {
-            a[0] == b[0] && a[2] == b[2] && a[3] < b[3] && (b[2], b[3]) != (a[0], a[1])
+        let follows = |a: &[i64; 6], b: &[i64; 6]| {
+            // A chain in which each copy repeats the one before is one event many times.
+            let same_places = (a[0], a[2], a[4]) == (b[0], b[2], b[4]);
+            same_places && a[3] < b[3] && (b[2], b[3]) != (a[0], a[1])
         };
-        let (mut longest, mut row, mut before) = (0, 0, None);
+        let mut events = self.relations.groups.sorting();
+        let (mut row, mut before) = (0, None);
         for place in self.relations.groups.sorted(places) {
-            row = if before.is_some_and(|before| follows(&before, &place)) { row + 1 } else { 1 };
-            longest = longest.max(row);
+            row += i64::from(!before.is_some_and(|before| follows(&before, &place)));
+            events.push([row, place[5]]);
             before = Some(place);
+        }
+        let (mut longest, mut different, mut last) = (0, 0, [0; 2]);
+        for event in events.finish() {
+            different = match event[0] == last[0] {
+                true if event == last => different,
+                true => different + 1,
+                false => 1,
+            };
+            longest = longest.max(different);
+            last = event;
         }
         longest
     }
