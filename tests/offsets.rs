@@ -76,8 +76,12 @@ struct Tree(tempfile::TempDir);
 
 impl Tree {
     fn new(orders: SegmentBuilder, commits: SegmentBuilder) -> Self {
+        Self::named("orders-0", orders, commits)
+    }
+
+    fn named(name: &str, log: SegmentBuilder, commits: SegmentBuilder) -> Self {
         let tree = Self(tempfile::tempdir().unwrap());
-        for (partition, log) in [("orders-0", orders), ("__consumer_offsets-7", commits)] {
+        for (partition, log) in [(name, log), ("__consumer_offsets-7", commits)] {
             let at = tree.0.path().join(partition);
             fs::create_dir(&at).unwrap();
             fs::write(at.join("00000000000000000000.log"), log.bytes()).unwrap();
@@ -168,6 +172,56 @@ fn commits_of_a_transaction_count_when_it_is_committed() {
         answer["groups"][0]["commits"].as_array().unwrap().iter().map(|c| c["offset"].clone()).collect();
     assert_eq!(told, [json!(5), json!(3)]);
     assert_eq!((&answer["groups"][0]["position"], &answer["uncommitted"]), (&json!(3), &json!(1)));
+}
+
+#[test]
+fn the_position_from_which_a_restart_read_on_is_told() {
+    const START: i64 = 1_700_000_000_000;
+    let generation = |number: i32| {
+        let key = [&[0, 2, 0, 1][..], b"g"].concat();
+        let no_text = (-1_i16).to_be_bytes();
+        let value = [&[0, 0, 0, 8][..], b"consumer", &number.to_be_bytes(), &no_text, &no_text, &[0; 4]];
+        batch().record(key, value.concat())
+    };
+    let commit = |offset: i64, after: i64| {
+        let no_epoch = (-1_i32).to_be_bytes();
+        let time = (START + after).to_be_bytes();
+        batch().record(key("g"), [&[0, 3][..], &offset.to_be_bytes(), &no_epoch, &[0, 0], &time].concat())
+    };
+    let bill = |producer, sequence, number: i32, after: i64| {
+        let (key, value) = (format!("bill-{number}"), format!("v{number}"));
+        batch().producer(producer, 0, sequence).time(START + after).record(key, value)
+    };
+    let first = (0..6).map(|at| bill(1, at, at, 100 * i64::from(at)));
+    let later = (0..6).map(|at| bill(2, at, at + 2, 4_000 + 100 * i64::from(at)));
+    let log = || first.clone().chain(later.clone()).fold(SegmentBuilder::new(), SegmentBuilder::batch);
+    let told_of = |commits: Vec<_>| {
+        let commits = commits.into_iter().fold(SegmentBuilder::new(), SegmentBuilder::batch);
+        let tree = Tree::named("bills-0", log(), commits);
+        told(&[tree.path()], &["--key", "record-key"])["findings"][0].clone()
+    };
+    let finding =
+        told_of(vec![generation(1), commit(2, 150), generation(2), generation(3), commit(4, 4_500)]);
+    assert_eq!(finding["code"], "resend-new-session");
+    assert_eq!(finding["cause"]["confidence"], "likely");
+    let cause = finding["cause"]["text"].as_str().unwrap();
+    assert!(cause.contains("position 2 of orders-0"), "{cause}");
+    assert!(
+        finding["facts"].to_string().contains("group g had committed position 2 of orders-0"),
+        "{finding:#}"
+    );
+    // Without a new generation nothing shows a restart of the group, and a commit behind the first original
+    // is not where it began.
+    for commits in [
+        vec![generation(1), commit(2, 150), commit(4, 4_500)],
+        vec![generation(1), commit(2, 350), generation(3), commit(4, 4_500)],
+    ] {
+        let finding = told_of(commits);
+        assert_eq!(
+            (&finding["code"], &finding["cause"]["confidence"]),
+            (&json!("resend-new-session"), &json!("possible"))
+        );
+    }
 }
 
 #[test]

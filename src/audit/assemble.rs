@@ -141,6 +141,7 @@ pub(super) fn relations_base(
         sessions: sessions.iter().map(|(_, session)| session_note(session, led, internal)).collect(),
         rewinds: internal.commits.rewinds().to_vec(),
         positions: positions(internal),
+        resumed: internal.commits.resumed().cloned().collect(),
         copied: Vec::new(),
         groups: Groups::default(),
     }

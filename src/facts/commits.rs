@@ -13,7 +13,9 @@
 
 mod kept;
 
-pub use kept::{Commit, GenerationStart, Group, GroupCommits, Keep, Position, Rewind, RewindKind, Then};
+pub use kept::{
+    Commit, GenerationStart, Group, GroupCommits, Keep, Position, Resumed, Rewind, RewindKind, Then,
+};
 
 use crate::format::control::Outcome;
 use crate::format::internal::consumer_offsets::{GroupChange, GroupGeneration, OffsetCommit, Presence};
@@ -22,6 +24,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Steps back that are kept; a group that is reset all the time says no more with the next one.
 const MAX_REWINDS: usize = 10_000;
+/// Positions that are kept which a later generation took up.
+const MAX_RESUMED: usize = 10_000;
 /// Commits of one open transaction that are kept.
 const MAX_PENDING: usize = 100_000;
 /// Generations of one group that are kept, where they are asked for.
@@ -38,6 +42,7 @@ pub struct CommitHistory {
     groups: BTreeMap<String, Group>,
     rewinds: Vec<Rewind>,
     rewinds_omitted: u64,
+    resumed: VecDeque<Resumed>,
     producers: BTreeMap<ProducerId, BTreeMap<String, (Offset, Offset)>>,
     pending: BTreeMap<ProducerId, Vec<(Offset, OffsetCommit)>>,
     pending_omitted: u64,
@@ -136,6 +141,7 @@ impl CommitHistory {
             last: None,
             commits: VecDeque::new(),
             count: 0,
+            last_commit: None,
             before_deletion: None,
             topic_id: committed.topic_id,
             open: None,
@@ -148,6 +154,7 @@ impl CommitHistory {
             // The topic was made anew: its offsets mean other records.
             (position.first, position.highest, position.open) = (to, to, None);
             (position.last, position.before_deletion) = (Some(to), None);
+            position.last_commit = generation.map(|generation| (timestamp, generation));
             return;
         }
         if let Some(rewind) = position.open.and_then(|at| self.rewinds.get_mut(at)) {
@@ -160,6 +167,27 @@ impl CommitHistory {
                 rewind.then = Then::WentThrough(to);
             }
         }
+        let at_the_end = position.last_commit.take().zip(position.last).zip(generation);
+        if let Some((((committed, earlier), last), later)) = at_the_end
+            && earlier != later
+            && last <= to
+        {
+            // The newest ones: an incident is looked into soon.
+            if self.resumed.len() >= MAX_RESUMED {
+                self.resumed.pop_front();
+            }
+            let (group, topic, partition) = key.clone();
+            self.resumed.push_back(Resumed {
+                group,
+                topic,
+                partition,
+                position: last,
+                committed,
+                next: to,
+                next_committed: timestamp,
+            });
+        }
+        position.last_commit = generation.map(|generation| (timestamp, generation));
         let before = match (position.last, position.before_deletion) {
             (Some(last), _) => Some((last, RewindKind::SteppedBack)),
             (None, Some(deleted)) => Some((deleted, RewindKind::AfterDeletion)),
@@ -207,6 +235,11 @@ impl CommitHistory {
     #[must_use]
     pub fn rewinds(&self) -> &[Rewind] {
         &self.rewinds
+    }
+
+    /// The newest positions that a later generation took up.
+    pub fn resumed(&self) -> impl Iterator<Item = &Resumed> {
+        self.resumed.iter()
     }
 
     /// How many steps back are not kept.
@@ -275,6 +308,28 @@ mod tests {
             history.change(Offset(at), None, None, commit_of(offset, None));
         }
         history
+    }
+
+    #[test]
+    fn a_position_that_a_later_generation_took_up_is_kept_and_one_that_went_on_is_not() {
+        let mut history = CommitHistory::new(Keep::default());
+        let generation = |number| GroupChange::Generation {
+            group: "billing".to_owned(),
+            generation: Some(GroupGeneration { number, protocol: GroupProtocol::Classic, members: Some(1) }),
+        };
+        let changes = [
+            generation(1),
+            commit_of(10, None),
+            commit_of(20, None),
+            generation(3),
+            commit_of(30, None),
+            commit_of(40, None),
+        ];
+        for (at, change) in (0_i64..).zip(changes) {
+            history.change(Offset(at), None, None, change);
+        }
+        let told: Vec<_> = history.resumed().map(|one| (one.position.0, one.next.0)).collect();
+        assert_eq!(told, [(20, 30)]);
     }
 
     fn steps(history: &CommitHistory) -> Vec<(i64, i64, RewindKind, Then)> {

@@ -26,8 +26,8 @@ mod turns;
 mod versions;
 
 pub use commits::{
-    Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Position, PositionKey, Rewind,
-    RewindKind, Then,
+    Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Position, PositionKey, Resumed,
+    Rewind, RewindKind, Then,
 };
 pub use index_walk::{IndexFault, IndexFaultKind, IndexWalk, SegmentIndexes};
 pub use landmarks::{Closing, Landmarks};

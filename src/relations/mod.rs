@@ -20,7 +20,7 @@ pub use groups::{Groups, Part};
 pub use level::level;
 pub use pair::{GroupNote, GroupWriters, RelatedPair};
 
-use crate::facts::{GroupCommits, Rewind};
+use crate::facts::{GroupCommits, Resumed, Rewind};
 use crate::finding::Visibility;
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,9 @@ pub struct Relations {
     /// How far consumer groups came.
     #[serde(default)]
     pub positions: Vec<PositionNote>,
+    /// Positions that a later generation of a group took up.
+    #[serde(default)]
+    pub resumed: Vec<Resumed>,
     /// Stretches that stand in two logs which are no replicas.
     pub copied: Vec<CopiedStretch>,
     /// Equal contents under one identity, in the order of their first surplus copies; those of copied
@@ -60,6 +63,7 @@ impl Default for Relations {
             partitions: Vec::new(),
             sessions: Vec::new(),
             rewinds: Vec::new(),
+            resumed: Vec::new(),
             positions: Vec::new(),
             copied: Vec::new(),
             groups: Groups::default(),

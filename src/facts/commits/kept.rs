@@ -37,6 +37,26 @@ pub struct Rewind {
     pub then: Then,
 }
 
+/// A group took a position up in a later generation than it had committed it in: its members, or some of
+/// them, had begun anew in between, and read on from there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Resumed {
+    /// The group.
+    pub group: String,
+    /// The topic that it reads.
+    pub topic: String,
+    /// The partition.
+    pub partition: i32,
+    /// The last position of the earlier generation.
+    pub position: Offset,
+    /// When it was committed, by the coordinator's clock.
+    pub committed: Option<i64>,
+    /// The first position of the later generation.
+    pub next: Offset,
+    /// When that was committed.
+    pub next_committed: Option<i64>,
+}
+
 /// How a position came to be lower than it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RewindKind {
@@ -110,6 +130,8 @@ pub struct Position {
     pub commits: VecDeque<Commit>,
     /// How many commits there were.
     pub count: u64,
+    /// The time and the generation of the last one.
+    pub(super) last_commit: Option<(Option<i64>, i32)>,
     /// The last one before a deletion.
     pub(super) before_deletion: Option<Offset>,
     pub(super) topic_id: Option<[u8; 16]>,

@@ -25,6 +25,7 @@ mod pipeline;
 mod publication;
 mod recurring;
 mod restored;
+mod resumed;
 mod retry;
 mod same_session;
 mod undetermined;

@@ -8,6 +8,7 @@ use super::episode::{Episode, count};
 use super::pair::{self, Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were};
 use super::publication::{News, Overlap};
+use super::resumed::Restart;
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::moment;
 use crate::finding::{Confidence, Level, Visibility};
@@ -93,6 +94,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts.push(format!("{sessions} sessions each wrote the same whole set of events and nothing else"));
     }
     facts.extend(news.into_iter().flat_map(News::facts));
+    let restart = Restart::of(episode);
+    if let (Some(restart), Some(later)) = (&restart, episode.later_session) {
+        facts.push(restart.fact(&later.name));
+    }
     let done_twice = episode.all(both_committed);
     if done_twice {
         facts.push("originals and copies are in committed transactions".to_owned());
@@ -131,7 +136,16 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.topic_name(),
             were(episode.surplus())
         ),
-        cause: Some(cause(
+        cause: Some(match &restart {
+            Some(restart) if publications.is_none() && news.is_none() => cause(
+                &format!(
+                    "a restart that read on from {}: it had written behind that, and group {} had not committed it",
+                    restart.position(),
+                    restart.group()
+                ),
+                Confidence::Likely,
+            ),
+            _ => cause(
             if publications.is_some() {
                 "a job that publishes its whole state at each run, by design, or restarts that always begin at the same position"
             } else if news.is_some() {
@@ -146,14 +160,24 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "a restart that read on from a position behind which it had written: an old one, or one that was committed after the output"
             },
             Confidence::Possible,
-        )),
+        ),
+        }),
         facts,
         alternatives: publication.into_iter().chain([
             concurrent,
-            kept(
-                "pipeline-replay",
-                "if this application reads another topic, its consumer group may have stepped back; no committed position here did",
-            ),
+            match &restart {
+                Some(restart) => kept(
+                    "pipeline-replay",
+                    format!(
+                        "if group {} is not the application's own: that one may have stepped back; no committed position here did",
+                        restart.group()
+                    ),
+                ),
+                None => kept(
+                    "pipeline-replay",
+                    "if this application reads another topic, its consumer group may have stepped back; no committed position here did",
+                ),
+            },
             dropped(
                 "retry-without-idempotence",
                 if same_id {
@@ -185,7 +209,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         .collect(),
         would_settle: vec![
             format!("the application's log {}: restarts, and the position it began from", between(episode)),
-            "the committed positions of its group (dedup-audit offsets), if it reads another topic".to_owned(),
+            match &restart {
+                Some(restart) => format!("whether group {} is that of the application (dedup-audit offsets shows its commits)", restart.group()),
+                None => "the committed positions of its group (dedup-audit offsets), if it reads another topic".to_owned(),
+            },
         ],
         advice: if done_twice {
             done_twice_advice()
