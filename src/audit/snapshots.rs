@@ -20,6 +20,7 @@ pub fn read(dir: &PartitionDir) -> Vec<Snapshot> {
         let entries = match file.place.read(LARGEST) {
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(error) => Err(error.to_string()),
+            Ok(bytes) if bytes.is_empty() => Err("the file is empty (0 bytes)".to_owned()),
             Ok(bytes) => producer_snapshot::read(&bytes).map_err(|error| error.to_string()),
         };
         Some(Snapshot { file: file.file_name.clone(), offset: file.number, entries })

@@ -408,6 +408,8 @@ pub struct ProtectionStretch {
     pub last_offset: Offset,
     /// Records in it.
     pub records: u64,
+    /// Batches in it.
+    pub batches: u64,
     /// The smallest time of its batches.
     pub first_timestamp: Option<i64>,
     /// The largest time of its batches.

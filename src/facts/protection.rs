@@ -41,6 +41,7 @@ impl Protection {
             first_offset: header.base_offset,
             last_offset: header.last_offset(),
             records,
+            batches: 1,
             first_timestamp: header.first_timestamp().map(|time| time.0),
             last_timestamp: time,
         };
@@ -66,6 +67,7 @@ impl ProtectionStretch {
     fn extend(&mut self, batch: &Self) {
         self.last_offset = batch.last_offset;
         self.records = self.records.saturating_add(batch.records);
+        self.batches = self.batches.saturating_add(batch.batches);
         self.first_timestamp = earliest(self.first_timestamp, batch.first_timestamp);
         self.last_timestamp = self.last_timestamp.max(batch.last_timestamp);
     }

@@ -4,7 +4,8 @@
 //! rivals. A gap is called a loss nowhere: what the files show is that numbers are missing.
 
 use super::Partition;
-use super::draft::{about, by_topic, count, finding, kept, lines};
+use super::draft::{about, by_topic, capped, count, finding, kept, lines};
+use crate::facts::{LogStartSource, PartitionContext};
 use crate::finding::{Code, Confidence, Finding, Gap, GapReason, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +18,8 @@ struct Heap<'a> {
     gaps: Vec<&'a Gap>,
     omitted: u64,
     partitions: BTreeSet<i32>,
+    /// Where the log begins, of partitions whose head is gone.
+    heads: BTreeMap<i32, String>,
     by_reason: BTreeMap<GapReason, u64>,
 }
 
@@ -27,6 +30,9 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Vec<Finding> {
             let heap = heaps.entry(class(gap.reason)).or_default();
             heap.gaps.push(gap);
             heap.partitions.insert(context.partition);
+            if matches!(gap.reason, GapReason::Retention | GapReason::LogStartMoved) {
+                heap.heads.entry(context.partition).or_insert_with(|| head(context));
+            }
             *heap.by_reason.entry(gap.reason).or_default() += 1;
         }
         for &(reason, omitted) in &facts.gaps_omitted {
@@ -37,6 +43,22 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Vec<Finding> {
         }
     }
     heaps.into_iter().map(|((code, severity), heap)| told(topic, code, severity, &heap)).collect()
+}
+
+/// Where a log begins, and what says so.
+fn head(context: &PartitionContext) -> String {
+    let start = context.log_start_offset;
+    let source = match context.log_start_source {
+        LogStartSource::FirstSegment => "the name of its first file",
+        LogStartSource::Checkpoint => "log-start-offset-checkpoint",
+        LogStartSource::LeaderEpochs => "the first line of leader-epoch-checkpoint",
+    };
+    match context.segment_bases.first().filter(|first| **first < start) {
+        Some(first) => {
+            format!("begins at offset {start} ({source}), and its first file at {first}")
+        }
+        None => format!("begins at offset {start} ({source})"),
+    }
 }
 
 /// The code and severity of a reason.
@@ -76,7 +98,11 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
         }
         _ => {
             let places: Vec<_> = heap.by_reason.keys().map(|&reason| place_of(reason)).collect();
-            format!("{topic}: sequences of {producers} {missing}, {}", places.join(" or "))
+            let begins = match (heap.heads.first_key_value(), heap.heads.len()) {
+                (Some((partition, begins)), 1) => format!("; {topic}-{partition} {begins}"),
+                _ => String::new(),
+            };
+            format!("{topic}: sequences of {producers} {missing}, {}{begins}", places.join(" or "))
         }
     };
     let confidence = match code {
@@ -88,6 +114,8 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
     finding.severity = severity;
     about(&mut finding, heap.partitions.iter().map(|&partition| (topic, partition)));
     finding.facts = heap.by_reason.iter().map(|(&reason, &number)| fact(reason, number)).collect();
+    let begins = heap.heads.iter().map(|(partition, begins)| format!("{topic}-{partition} {begins}"));
+    finding.facts.extend(capped(begins, "partitions"));
     for &reason in heap.by_reason.keys() {
         let words = words(reason);
         finding.alternatives.extend(words.rivals.iter().map(|&(code, why)| kept(code, why)));

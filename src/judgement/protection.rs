@@ -237,6 +237,11 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
     finding.window = Some(Window::new(from, times().map(|(_, last)| last).max()));
     // Forms for people leave out a fact that is the title.
     finding.facts = vec![finding.title.clone()];
+    let batches: u64 = stretches.iter().map(|(_, stretch)| stretch.batches).fold(0, u64::saturating_add);
+    let of = partitions.iter().map(|(_, facts)| carrying_batches(facts)).fold(0, u64::saturating_add);
+    if omitted == 0 && batches < of {
+        finding.facts.push(format!("they stand in {batches} of {}", count(of, "batch", "batches")));
+    }
     let legacy = partitions.iter().map(|(_, facts)| facts.protection.legacy_records);
     let legacy = legacy.fold(0, u64::saturating_add);
     if legacy > 0 {
@@ -375,6 +380,12 @@ fn carrying(facts: &PartitionFacts) -> u64 {
         .saturating_add(protection.unprotected_records)
 }
 
+/// Batches that could carry a producer id.
+fn carrying_batches(facts: &PartitionFacts) -> u64 {
+    let whole = facts.protection.whole.iter().filter(|whole| whole.mode != ProtectionMode::Legacy);
+    whole.map(|whole| whole.batches).fold(0, u64::saturating_add)
+}
+
 fn by_partition(stretches: &Stretches) -> BTreeMap<i32, (u64, u64, i64, i64)> {
     let mut partitions = BTreeMap::new();
     for (partition, stretch) in stretches {
@@ -450,6 +461,7 @@ fn ineffective(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
                 first_offset: whole.first_offset,
                 last_offset: whole.last_offset,
                 records: whole.records,
+                batches: 0,
                 first_timestamp: whole.first_timestamp,
                 last_timestamp: whole.last_timestamp,
             };

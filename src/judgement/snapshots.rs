@@ -41,10 +41,17 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     finding.alternatives = alternatives(&kinds);
     finding.would_settle =
         lines(["the broker's log at its last start", "the snapshots of the other replicas"]);
-    finding.advice = lines([
-        "a broker that loads such a state answers retries wrongly: look for repeats behind these offsets",
-        "while the broker is stopped, move the file away; the broker rebuilds it from older snapshots and the log",
-    ]);
+    finding.advice = if all_damaged {
+        lines([
+            "a broker deletes such a file when it loads the log, and builds the state from an older snapshot and what \
+             follows in the log: nothing has to be done, as long as an older one or the whole log is there",
+        ])
+    } else {
+        lines([
+            "a broker that loads such a state answers retries wrongly: look for repeats behind these offsets",
+            "while the broker is stopped, move the file away; the broker rebuilds it from older snapshots and the log",
+        ])
+    };
     finding.snapshots = conflicts
         .iter()
         .map(|&(partition, conflict)| SnapshotDifference {

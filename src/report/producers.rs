@@ -86,6 +86,17 @@ impl EndedBy {
             Self::Silence => "silence",
         }
     }
+
+    /// What it says of the session.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::LogEnd => "may go on",
+            Self::OpenTransaction => "open transaction",
+            Self::NextSession => "went on in a later session",
+            Self::Silence => "silent for long",
+        }
+    }
 }
 
 /// What one producer snapshot says of a producer.

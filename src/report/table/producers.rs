@@ -1,7 +1,7 @@
 //! `producers` for a terminal: a summary, one row for each session in each partition, what is missing,
 //! and the findings about producers.
 
-use super::{coverage, finding, named};
+use super::{coverage, escaped, finding, named};
 use crate::finding::phrase::range;
 use crate::finding::{Gap, Severity};
 use crate::report::answer::Answer;
@@ -31,6 +31,7 @@ pub fn write(
     page.paragraph(0, &headline(body));
     page.blank();
     sessions(&mut page, body, rows);
+    snapshots(&mut page, body);
     let mut findings: Vec<_> =
         body.findings.iter().filter(|finding| finding.severity > Severity::Info).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -102,12 +103,33 @@ fn sessions(page: &mut Page, body: &Producers, most: usize) {
             page.item(2, &format!("… and {more} more of {}", named(&session.session.session)));
         }
     }
-    let disagreeing =
-        shown.iter().flat_map(|(producer, _)| &producer.snapshots).filter(|state| !state.agrees).count();
-    if disagreeing > 0 {
-        page.paragraph(
-            0,
-            &format!("{} with the log.", counted(disagreeing as u64, "snapshot entry disagreeing")),
+}
+
+/// How many entries of snapshots there are, and those that the log contradicts.
+fn snapshots(page: &mut Page, body: &Producers) {
+    let all = || body.producers.iter().flat_map(|of| of.snapshots.iter().map(move |state| (of, state)));
+    let (entries, wrong) = (all().count() as u64, all().filter(|(_, state)| !state.agrees).count() as u64);
+    if entries == 0 {
+        return;
+    }
+    let agree = match wrong {
+        0 => "the log contradicts none".to_owned(),
+        wrong => format!("the log contradicts {}", number(wrong)),
+    };
+    page.blank();
+    let looked = if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", number(entries)) };
+    page.paragraph(0, &format!("Producer snapshots: {looked} looked at, {agree}."));
+    for (producer, state) in all().filter(|(_, state)| !state.agrees).take(GAPS) {
+        let log = state.log.as_deref().map(|log| format!(": {}", escaped(log))).unwrap_or_default();
+        page.item(
+            2,
+            &format!(
+                "{}-{}/{} about PID {}{log}",
+                named(&state.topic),
+                state.partition,
+                named(&state.file),
+                producer.producer_id
+            ),
         );
     }
 }
@@ -164,13 +186,13 @@ fn row(producer: &Producer, told: &ProducerSession, zone: &Zone) -> [String; 8] 
         },
         sequences,
         number(session.records),
-        told.ended_by.name().to_owned(),
+        told.ended_by.words().to_owned(),
         zone.labelled_span(session.window.first_timestamp, session.window.last_timestamp),
     ]
 }
 
 const HEADER: [&str; 8] =
-    ["session", "partition", "offsets", "epochs", "sequences", "records", "ended by", "from – to"];
+    ["session", "partition", "offsets", "epochs", "sequences", "records", "end", "from – to"];
 
 fn as_table(rows: &[[String; 8]]) -> Vec<String> {
     let mut table = Table::new();
@@ -180,6 +202,11 @@ fn as_table(rows: &[[String; 8]]) -> Vec<String> {
     table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned()).collect()
 }
 
+/// Whether a cell holds one number, and not a range.
+fn is_one(value: &str) -> bool {
+    value.chars().all(|c| c.is_ascii_digit())
+}
+
 fn as_line(row: &[String; 8]) -> String {
     let [session, partition, rest @ ..] = row;
     let parts: Vec<String> = rest
@@ -187,7 +214,12 @@ fn as_line(row: &[String; 8]) -> String {
         .zip(HEADER.iter().skip(2))
         .filter(|(value, _)| !value.is_empty())
         .map(|(value, name)| match *name {
-            "from – to" => value.clone(),
+            "from – to" | "end" => value.clone(),
+            "records" if value == "1" => "1 record".to_owned(),
+            "records" => format!("{value} records"),
+            "offsets" | "epochs" | "sequences" if is_one(value) => {
+                format!("{} {value}", name.trim_end_matches('s'))
+            }
             name => format!("{name} {value}"),
         })
         .collect();

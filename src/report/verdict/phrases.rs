@@ -1,6 +1,6 @@
 //! Parts of sentences: one phrase a code, in words that need no manual.
 
-use crate::finding::{Code, Confidence, Finding};
+use crate::finding::{Code, Confidence, Finding, Severity};
 use crate::report::escape::Terminal;
 use crate::report::model::TopicReport;
 use crate::report::wording;
@@ -43,8 +43,13 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         Code::SequenceGap => format!(
             "records may be missing in {topics}: a producer's numbering has a hole that nothing innocent explains"
         ),
+        Code::SequenceGapExplained if finding.severity == Severity::Info => {
+            format!("a producer's numbering has holes in {topics} that something innocent explains")
+        }
         Code::SequenceGapExplained => {
-            format!("a producer's numbering has holes in {topics}, explained or not to be checked")
+            format!(
+                "a producer's numbering has holes in {topics} of which nobody can tell whether they are losses"
+            )
         }
         Code::SequenceAnomaly => {
             format!("a producer's records in {topics} are numbered in a way that a healthy broker refuses")
