@@ -59,16 +59,17 @@ pub(super) fn fetch(
     let mut places: Vec<Wanted> = Vec::new();
     loop {
         let next = wanted.take_next()?;
-        if let Some(next) = next {
-            // The same place may be wanted for its own topic and for another one.
-            match places.last_mut() {
-                Some(last) if (last.partition, last.offset) == (next.partition, next.offset) => {
-                    last.behind_other_content |= next.behind_other_content;
-                }
-                _ => places.push(next),
-            }
+        // The same place may be wanted for its own topic and for another one.
+        if let (Some(next), Some(last)) = (&next, places.last_mut())
+            && (last.partition, last.offset) == (next.partition, next.offset)
+        {
+            last.behind_other_content |= next.behind_other_content;
+            continue;
         }
-        if places.len() < look.places && next.is_some() {
+        if let Some(next) = next
+            && places.len() < look.places
+        {
+            places.push(next);
             continue;
         }
         for regions in regions(look, &places).chunks(rayon::current_num_threads() * REGIONS) {
@@ -84,10 +85,11 @@ pub(super) fn fetch(
                 return Ok(());
             }
         }
-        if next.is_none() {
-            return Ok(());
-        }
         places.clear();
+        match next {
+            Some(next) => places.push(next),
+            None => return Ok(()),
+        }
     }
 }
 
