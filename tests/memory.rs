@@ -106,3 +106,25 @@ fn the_memory_does_not_grow_with_what_is_stored_more_than_once() {
     let surplus: u64 = findings.iter().filter_map(|one| one["counts"]["surplusRecords"].as_u64()).sum();
     assert_eq!(surplus, 2 * COPIES - 1);
 }
+
+/// Producer ids that each write one record.
+const PRODUCERS: u32 = 100_000;
+
+#[test]
+fn a_producer_id_takes_less_than_a_kibibyte() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("log/events-0");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut segment = SegmentBuilder::new();
+    for id in 0..i64::from(PRODUCERS) {
+        let spec = batch().producer(1000 + id, 0, 0).time(FIRST_TIME + id);
+        segment = segment.batch(spec.record(format!("{id:08x}"), "v"));
+    }
+    std::fs::write(folder.join("00000000000000000000.log"), segment.bytes()).unwrap();
+    let (_, peak) = scan(home.path(), &format!("{LIMIT_MIB}MiB"));
+    let most = LIMIT_MIB + (u64::from(PRODUCERS) >> 10);
+    assert!(
+        peak <= most,
+        "{peak} MiB were taken by {PRODUCERS} producer ids and the rest, {most} are enough"
+    );
+}

@@ -96,6 +96,22 @@ impl Element for Candidate {
     }
 }
 
+/// Bytes of a copy: all copies take as many, so that one is read at once.
+const COPY: usize = 4 * 4 + 4 * 8 + 8 + 1 + 8 * 8 + 4;
+
+/// The fields of something that was read at once.
+pub(super) struct Fields<'b>(pub(super) &'b [u8]);
+
+impl Fields<'_> {
+    /// The next `N` bytes.
+    #[inline]
+    pub(super) fn next<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let (field, rest) = self.0.split_first_chunk().ok_or(io::ErrorKind::UnexpectedEof)?;
+        self.0 = rest;
+        Ok(*field)
+    }
+}
+
 impl Element for StoredCopy {
     fn put(&self, out: &mut Vec<u8>) {
         let (copy, batch) = (self, &self.batch);
@@ -118,8 +134,8 @@ impl Element for StoredCopy {
         ];
         let there = numbers.iter().rev().fold(0_u8, |bits, number| bits << 1 | u8::from(number.is_some()));
         out.push(there);
-        for number in numbers.into_iter().flatten() {
-            out.extend_from_slice(&number.to_le_bytes());
+        for number in numbers {
+            out.extend_from_slice(&number.unwrap_or(0).to_le_bytes());
         }
         let place = |all: &[TimeSource]| all.iter().position(|one| *one == copy.timestamp_type);
         let outcome = |all: &[Visibility]| all.iter().position(|one| *one == copy.visibility);
@@ -130,21 +146,23 @@ impl Element for StoredCopy {
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
-        let mut number = || Ok::<_, io::Error>(u32::from_le_bytes(from.array()?));
+        let mut fields = Fields(from.bytes(COPY)?);
+        let mut number = || Ok::<_, io::Error>(u32::from_le_bytes(fields.next()?));
         let (partition, segment, records, crc) = (number()?, number()?, number()?, number()?);
-        let mut number = || Ok::<_, io::Error>(i64::from_le_bytes(from.array()?));
+        let mut number = || Ok::<_, io::Error>(i64::from_le_bytes(fields.next()?));
         let (offset, producer_id, base_offset, last_offset) = (number()?, number()?, number()?, number()?);
-        let position = FilePosition(u64::from_le_bytes(from.array()?));
-        let [mut there] = from.array()?;
+        let position = FilePosition(u64::from_le_bytes(fields.next()?));
+        let [mut there] = fields.next()?;
         let mut maybe = || {
             let is_there = there & 1 == 1;
             there >>= 1;
-            if is_there { Ok(Some(i64::from_le_bytes(from.array()?))) } else { Ok::<_, io::Error>(None) }
+            let number = i64::from_le_bytes(fields.next()?);
+            Ok::<_, io::Error>(is_there.then_some(number))
         };
         let (timestamp, client_timestamp, producer_epoch, sequence) =
             (maybe()?, maybe()?, maybe()?, maybe()?);
         let (session, leader_epoch, written_after, base_sequence) = (maybe()?, maybe()?, maybe()?, maybe()?);
-        let [time_source, visibility, in_sequence, behind_other_content] = from.array()?;
+        let [time_source, visibility, in_sequence, behind_other_content] = fields.next()?;
         let int = |number: Option<i64>| number.and_then(|number| i32::try_from(number).ok());
         Ok(Self {
             partition,

@@ -2,7 +2,7 @@
 //! relations are made of.
 
 use super::StoredCopy;
-use super::candidate::{put_key, take_key};
+use super::candidate::{Fields, put_key, take_key};
 use crate::candidates::spill::{Element, RunReader};
 use crate::finding::{BusinessKey, Level};
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,9 @@ pub struct GroupNote {
 
 const LEVELS: [Level; 5] = [Level::E1, Level::E2, Level::E3, Level::E4, Level::E5];
 
+/// Bytes in front of the copies.
+const HEAD: usize = 6 * 4 + 8 + 2;
+
 impl Element for RelatedPair {
     fn memory(&self) -> usize {
         size_of::<Self>() + self.source.as_ref().map_or(0, |_| size_of::<StoredCopy>())
@@ -75,11 +78,12 @@ impl Element for RelatedPair {
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
-        let mut number = || Ok::<_, io::Error>(u32::from_le_bytes(from.array()?));
+        let mut fields = Fields(from.bytes(HEAD)?);
+        let mut number = || Ok::<_, io::Error>(u32::from_le_bytes(fields.next()?));
         let (group, place, topic) = (number()?, number()?, number()?);
         let writers = GroupWriters { own: number()?, second_most: number()?, sessions: number()? };
-        let note = u64::from_le_bytes(from.array()?);
-        let [level, has_source] = from.array()?;
+        let note = u64::from_le_bytes(fields.next()?);
+        let [level, has_source] = fields.next()?;
         let level = LEVELS.get(usize::from(level)).copied().ok_or(io::ErrorKind::InvalidData)?;
         let (earlier, later) = (StoredCopy::take(from)?, StoredCopy::take(from)?);
         let source = if has_source == 1 { Some(Box::new(StoredCopy::take(from)?)) } else { None };
