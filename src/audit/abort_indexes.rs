@@ -67,5 +67,6 @@ fn entries(bytes: &[u8]) -> Option<Vec<(crate::units::ProducerId, Offset)>> {
     while let Some(entry) = index.next_entry().ok()? {
         entries.push((entry.producer_id, entry.last_offset));
     }
+    entries.sort_unstable();
     Some(entries)
 }

@@ -6,8 +6,8 @@ use super::internal_topics::InternalTopics;
 use super::options::{AuditOptions, Records};
 use super::pass::PartitionOutcome;
 use super::topics::Topics;
-use crate::facts::{PartitionContext, PartitionFacts, Position, PositionKey, Sessions};
-use crate::finding::{Code, Event, Finding, Outcome, Stretch, Window, rfc3339};
+use crate::facts::{EpochEnds, PartitionContext, PartitionFacts, Position, PositionKey, Sessions};
+use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
 use crate::plan::adviser::Candidate;
@@ -306,6 +306,14 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         }
         let unfollowed = outcome.not_followed.detail();
         coverage.notes.extend(unfollowed.map(|detail| Note::about(dir.display.clone(), detail)));
+        if outcome.facts.transactions_omitted > 0 {
+            let detail = format!(
+                "{} more transactions, the oldest, ended before those that are kept one by one: their outcomes count for \
+                 what consumers see, and are not held against those of other partitions",
+                crate::report::wording::number(outcome.facts.transactions_omitted)
+            );
+            coverage.notes.push(Note::about(dir.display.clone(), detail));
+        }
         for (segment, found) in &outcome.damage {
             let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
             coverage.damage.push(DamageReport::new(dir.display_of(file), found));
@@ -588,19 +596,16 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
     (producers, omitted)
 }
 
-/// What the ends of transactions say of a producer's epochs. A commit never raises the epoch under the
-/// older protocols; an abort does when the coordinator ends what took too long.
+/// What the ends of transactions say of a producer's epochs.
 fn epochs_of_ends(
     facts: &PartitionFacts,
 ) -> BTreeMap<(ProducerId, Option<ProducerEpoch>), TransactionEpochs> {
-    let told = facts.transactions.iter().filter_map(|span| {
-        let (data, marker) = (span.producer_epoch?, span.marker_epoch?);
-        let style = match span.outcome {
-            Outcome::Committed | Outcome::Aborted if data == marker => TransactionEpochs::OneForAll,
-            Outcome::Committed => TransactionEpochs::OneForEach,
-            Outcome::Aborted | Outcome::Open | Outcome::Other(_) => return None,
+    let told = facts.epochs.iter().filter_map(|span| {
+        let style = match span.ends? {
+            EpochEnds::Own => TransactionEpochs::OneForAll,
+            EpochEnds::Next => TransactionEpochs::OneForEach,
         };
-        Some(((span.producer_id, Some(data)), style))
+        Some(((span.producer_id, span.producer_epoch), style))
     });
     told.collect()
 }

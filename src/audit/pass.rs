@@ -621,6 +621,9 @@ impl Current<'_> {
                 walk.batch(&fact.header, fact.position);
             }
             self.readable.batch(&fact.header, readable);
+            if let Some(ended) = self.ledger.ended() {
+                self.readable.end(ended);
+            }
             self.outcome.sketch.add(&fact.header);
             self.next_offset = Some(fact.header.last_offset().next());
             if !fact.header.is_control() {

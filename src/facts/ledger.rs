@@ -2,7 +2,7 @@
 //!
 //! Goes in: [`PartitionContext`], then batches and damage as the files hold them. Comes out:
 //! [`PartitionFacts`]. Producers, sequences and gaps follow everything that the files hold, also
-//! below the log start. State is kept per producer; lists that could grow with the log are capped
+//! below the log start. State is kept per producer and epoch; lists that could grow with the log are capped
 //! and say so, except for what is withheld from read_committed consumers.
 
 use super::continuity::Continuity;
@@ -14,7 +14,8 @@ use super::protection::earliest;
 use super::snapshots::SnapshotCheck;
 use super::transactions::{Marker, Transactions};
 use super::{
-    BatchFact, Ineffective, IneffectiveReason, PartitionContext, PartitionFacts, Protection, Turns, Versions,
+    BatchFact, Ineffective, IneffectiveReason, PartitionContext, PartitionFacts, Protection, TransactionSpan,
+    Turns, Versions,
 };
 use crate::finding::Outcome;
 use crate::format::control::{ControlRecord, Outcome as Decision};
@@ -35,6 +36,8 @@ pub struct Ledger {
     producers: Producers,
     protection: Protection,
     transactions: Transactions,
+    /// What the newest batch ended.
+    ended: Option<TransactionSpan>,
     snapshots: SnapshotCheck,
     landmarks: Landmarks,
     clock: Option<i64>,
@@ -67,6 +70,7 @@ impl Ledger {
             producers: Producers::default(),
             protection: Protection::default(),
             transactions: Transactions::default(),
+            ended: None,
             snapshots,
             landmarks,
             clock: None,
@@ -75,8 +79,15 @@ impl Ledger {
         }
     }
 
+    /// The transaction that the batch before has ended, when it was a marker.
+    #[must_use]
+    pub const fn ended(&self) -> Option<&TransactionSpan> {
+        self.ended.as_ref()
+    }
+
     /// Takes the next batch.
     pub fn batch(&mut self, batch: &BatchFact) {
+        self.ended = None;
         let header = &batch.header;
         self.snapshots.reach(
             &self.context,
@@ -142,6 +153,7 @@ impl Ledger {
         let (epochs, gaps, steps, steps_omitted) = self.producers.finish();
         let (gaps, gaps_omitted) = gaps.finish(&self.context, cleaned_below);
         let empty_markers = std::mem::take(&mut self.transactions.empty_markers);
+        let transactions_omitted = self.transactions.omitted;
         let (transactions, withheld) = self.transactions.finish();
         let last_stable_offset = transactions
             .iter()
@@ -159,6 +171,7 @@ impl Ledger {
             last_timestamp: self.counts.last_timestamp,
             epochs,
             transactions,
+            transactions_omitted,
             withheld,
             protection: self.protection,
             order: self.order.finish(),
@@ -239,13 +252,18 @@ impl Ledger {
         // Markers and append times carry a broker's clock.
         self.clock = self.clock.max(timestamp);
         self.producers.marker(&self.continuity, header);
-        self.transactions.end(Marker {
+        let marker = Marker {
             producer_id: header.producer_id,
             producer_epoch: header.producer_epoch,
             offset: header.base_offset,
             timestamp,
             outcome,
-        });
+        };
+        let context = &self.context;
+        self.ended = self.transactions.end(marker, |span| context.contradicts(span));
+        if let Some(span) = &self.ended {
+            self.producers.ended(span);
+        }
     }
 
     /// Counts batches whose producer id protects nothing.

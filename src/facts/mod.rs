@@ -72,7 +72,7 @@ pub struct PartitionContext {
     pub snapshots: Vec<Snapshot>,
     /// Whether the log directory has a clean-shutdown marker; `None` when it was not given.
     pub clean_shutdown: Option<bool>,
-    /// The transaction indexes beside the segments, as far as they are known.
+    /// The transaction indexes beside the segments, as far as they are known, by base offset.
     pub abort_indexes: Vec<AbortIndex>,
     /// Base offsets of the segments that are read, ascending.
     pub segment_bases: Vec<Offset>,
@@ -85,6 +85,26 @@ pub struct PartitionContext {
 }
 
 impl PartitionContext {
+    /// The transaction index of the segment that holds the offset, where it is known.
+    pub(crate) fn abort_index_of(&self, offset: Offset) -> Option<&AbortIndex> {
+        let behind = self.segment_bases.partition_point(|base| *base <= offset);
+        let base = self.segment_bases.get(behind.checked_sub(1)?)?;
+        let at = self.abort_indexes.binary_search_by_key(base, |index| index.base).ok()?;
+        self.abort_indexes.get(at)
+    }
+
+    /// Whether the transaction index of its segment says something else than a marker.
+    fn contradicts(&self, span: &TransactionSpan) -> bool {
+        let listed = span
+            .marker_offset
+            .and_then(|marker| Some(self.abort_index_of(marker)?.lists(span.producer_id, marker)));
+        match span.outcome {
+            Outcome::Aborted => listed == Some(false),
+            Outcome::Committed => listed == Some(true),
+            Outcome::Open | Outcome::Other(_) => false,
+        }
+    }
+
     /// Whether the cleaner works here: it has an entry in its checkpoint, and the topic is not known
     /// to have another policy now.
     pub(crate) fn is_being_cleaned(&self) -> bool {
@@ -111,8 +131,15 @@ pub struct AbortIndex {
     pub file: String,
     /// The base offset of its segment.
     pub base: Offset,
-    /// Producers and offsets of the abort markers that it lists.
+    /// Producers and offsets of the abort markers that it lists, in ascending order.
     pub entries: Vec<(ProducerId, Offset)>,
+}
+
+impl AbortIndex {
+    /// Whether it lists the marker.
+    pub(crate) fn lists(&self, producer_id: ProducerId, marker: Offset) -> bool {
+        self.entries.binary_search(&(producer_id, marker)).is_ok()
+    }
 }
 
 /// A producer snapshot file.
@@ -164,6 +191,20 @@ pub struct EpochSpan {
     pub first_timestamp: Option<i64>,
     /// The largest max timestamp of its batches.
     pub last_timestamp: Option<i64>,
+    /// Whether a marker of the next epoch ended data of this one.
+    pub closed_by_next: bool,
+    /// Which epoch the newest marker had that tells the protocol.
+    pub ends: Option<EpochEnds>,
+}
+
+/// Which epoch the marker of a transaction has. A commit never raises the epoch under the older
+/// protocols; an abort does when the coordinator ends what took too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EpochEnds {
+    /// That of the data.
+    Own,
+    /// The next one: each transaction has its own.
+    Next,
 }
 
 /// One transaction in this partition.
@@ -459,8 +500,10 @@ pub struct PartitionFacts {
     pub last_timestamp: Option<i64>,
     /// Producers and epochs in order of their first offset.
     pub epochs: Vec<EpochSpan>,
-    /// Transactions in order of their first offset.
+    /// Transactions in order of their first offset: all without end, and the newest of the others.
     pub transactions: Vec<TransactionSpan>,
+    /// How many older ones, all with an end, are not listed.
+    pub transactions_omitted: u64,
     /// What aborted and open transactions withhold, in offset order, merged where they touch.
     pub withheld: Vec<WithheldRange>,
     /// Records by protection mode.

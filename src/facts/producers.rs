@@ -10,7 +10,11 @@ use super::continuity::{Continuity, Tally};
 use super::gaps::{Before, GapBook, PendingGap};
 use super::protection::earliest;
 use super::sequence::{Left, Place, SequenceTrack, Transition};
-use super::{EpochSpan, NewestBatches, PartitionContext, SequenceStep, SnapshotEntry, StepKind};
+use super::{
+    EpochEnds, EpochSpan, NewestBatches, PartitionContext, SequenceStep, SnapshotEntry, StepKind,
+    TransactionSpan,
+};
+use crate::finding::Outcome;
 use crate::format::BatchHeader;
 use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
 use std::collections::{BTreeMap, HashMap};
@@ -235,7 +239,22 @@ impl Producers {
                 records,
                 first_timestamp: first_time,
                 last_timestamp: time,
+                closed_by_next: false,
+                ends: None,
             });
+        }
+    }
+
+    /// A marker has ended a transaction of its producer.
+    pub(super) fn ended(&mut self, ended: &TransactionSpan) {
+        let (Some(data), Some(marker)) = (ended.producer_epoch, ended.marker_epoch) else { return };
+        let at = self.span_of.get(&(ended.producer_id, Some(data)));
+        let Some(span) = at.and_then(|&at| self.spans.get_mut(at)) else { return };
+        span.closed_by_next |= data.0.checked_add(1) == Some(marker.0);
+        match ended.outcome {
+            Outcome::Committed | Outcome::Aborted if data == marker => span.ends = Some(EpochEnds::Own),
+            Outcome::Committed => span.ends = Some(EpochEnds::Next),
+            Outcome::Aborted | Outcome::Open | Outcome::Other(_) => {}
         }
     }
 }

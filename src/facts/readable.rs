@@ -1,10 +1,11 @@
 //! How many records consumers of each isolation level get from a partition.
 //!
 //! The outcome of a transaction is known only at its marker, so what each run of transactional
-//! batches holds is kept until the end of the partition. A run is an unbroken stretch of batches of one
-//! producer without a marker in between: it has one outcome.
+//! batches holds is kept until then, and to the end of the partition unless it was committed. A run is
+//! an unbroken stretch of batches of one producer without a marker in between: it has one outcome.
 
-use super::{PartitionContext, PartitionFacts};
+use super::{PartitionContext, PartitionFacts, TransactionSpan};
+use crate::finding::Outcome;
 use crate::format::BatchHeader;
 use crate::units::{Offset, ProducerId};
 use std::collections::BTreeMap;
@@ -13,7 +14,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct ReadableRecords {
     total: u64,
-    runs: Vec<Run>,
+    /// Runs of each producer whose end was not seen yet, in offset order.
+    pending: BTreeMap<ProducerId, Vec<Run>>,
+    /// Runs that were not committed.
+    ended: Vec<Run>,
     open: Option<ProducerId>,
     next_offset: Option<Offset>,
     /// Where transactions begin that a snapshot remembers, the next one last: the last stable offset
@@ -73,13 +77,14 @@ impl ReadableRecords {
             self.open = None;
         } else if self.open != Some(header.producer_id) {
             self.open = Some(header.producer_id);
-            self.runs.push(Run { first_offset: header.base_offset, before: self.total, records: 0 });
+            let run = Run { first_offset: header.base_offset, before: self.total, records: 0 };
+            self.pending.entry(header.producer_id).or_default().push(run);
         }
         if header.is_control() {
             return;
         }
-        if self.open.is_some()
-            && let Some(run) = self.runs.last_mut()
+        if let Some(open) = self.open
+            && let Some(run) = self.pending.get_mut(&open).and_then(|runs| runs.last_mut())
         {
             run.records = run.records.saturating_add(records);
         }
@@ -91,17 +96,28 @@ impl ReadableRecords {
         }
     }
 
+    /// A marker has ended a transaction: what was committed need not be remembered.
+    pub fn end(&mut self, ended: &TransactionSpan) {
+        let runs = self.pending.remove(&ended.producer_id).unwrap_or_default();
+        let is_known =
+            |run: &Run| ended.outcome == Outcome::Committed && run.first_offset >= ended.first_offset;
+        self.ended.extend(runs.into_iter().filter(|run| !is_known(run)));
+    }
+
     /// What consumers get, now that the outcomes are known.
     #[must_use]
     pub fn finish(self, facts: &PartitionFacts) -> Readable {
         let stable = facts.last_stable_offset;
-        let below = self.runs.partition_point(|run| run.first_offset < stable);
-        let mut committed = match (self.before_remembered.get(&stable), self.runs.get(below)) {
+        let mut runs = self.ended;
+        runs.extend(self.pending.into_values().flatten());
+        runs.sort_by_key(|run| run.first_offset);
+        let below = runs.partition_point(|run| run.first_offset < stable);
+        let mut committed = match (self.before_remembered.get(&stable), runs.get(below)) {
             (Some(&before), _) if stable < facts.log_end_offset => before,
             (_, Some(behind)) if stable < facts.log_end_offset => behind.before,
             _ => self.total,
         };
-        for run in self.runs.get(..below).unwrap_or_default() {
+        for run in runs.get(..below).unwrap_or_default() {
             if facts.withheld_at(run.first_offset).is_some() {
                 committed = committed.saturating_sub(run.records);
             }

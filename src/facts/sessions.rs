@@ -115,13 +115,8 @@ impl Sessions {
         for (partition, (_, facts)) in partitions.iter().enumerate() {
             let spans = facts.epochs.iter().enumerate();
             written.extend(spans.map(|(at, span)| (span.producer_id, span.producer_epoch, partition, at)));
-            for transaction in &facts.transactions {
-                if let (Some(data), Some(marker)) = (transaction.producer_epoch, transaction.marker_epoch)
-                    && data.0.checked_add(1) == Some(marker.0)
-                {
-                    closed_by_next.insert((transaction.producer_id, data));
-                }
-            }
+            let closed = facts.epochs.iter().filter(|span| span.closed_by_next);
+            closed_by_next.extend(closed.filter_map(|span| Some((span.producer_id, span.producer_epoch?))));
         }
         written.sort_unstable();
         let mut this = Self::default();

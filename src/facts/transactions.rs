@@ -11,8 +11,10 @@ use super::{EmptyMarker, TransactionSpan, WithheldRange};
 use crate::finding::Outcome;
 use crate::format::BatchHeader;
 use crate::units::{Offset, ProducerEpoch, ProducerId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+/// Transactions with a readable end that are kept one by one, of each outcome: the newest.
+const MAX_ENDED: usize = 20_000;
 /// Markers without data that are kept one by one.
 const MAX_EMPTY_MARKERS: usize = 10_000;
 
@@ -20,7 +22,12 @@ const MAX_EMPTY_MARKERS: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct Transactions {
     open: BTreeMap<ProducerId, Open>,
-    done: Vec<TransactionSpan>,
+    committed: VecDeque<TransactionSpan>,
+    aborted: VecDeque<TransactionSpan>,
+    /// Those that a file beside the log contradicts, and those of which nobody knows how they ended.
+    peculiar: Vec<TransactionSpan>,
+    /// Ended ones that are not kept.
+    pub(super) omitted: u64,
     withheld: Vec<WithheldRange>,
     pub(super) empty_markers: Vec<EmptyMarker>,
     pub(super) empty_markers_omitted: u64,
@@ -133,7 +140,7 @@ impl Transactions {
         if let Some(Open { mut span, ranges, .. }) = self.open.remove(&producer_id) {
             span.ended_below = Some(below);
             self.withhold(&ranges, Outcome::Open);
-            self.done.push(span);
+            self.peculiar.push(span);
         }
     }
 
@@ -147,29 +154,53 @@ impl Transactions {
         self.open.get(&producer_id).map(|open| open.span.first_offset)
     }
 
-    /// A marker.
-    pub(super) fn end(&mut self, marker: Marker) {
+    /// A marker, and the transaction that it ended. One that a file beside the log contradicts is kept
+    /// however many there are.
+    pub(super) fn end(
+        &mut self,
+        marker: Marker,
+        is_contradicted: impl FnOnce(&TransactionSpan) -> bool,
+    ) -> Option<TransactionSpan> {
         let Some(Open { mut span, ranges, .. }) = self.open.remove(&marker.producer_id) else {
             if let Some(outcome) = marker.outcome {
                 self.found_nothing(marker, outcome);
             }
-            return;
+            return None;
         };
         span.marker_offset = Some(marker.offset);
         span.marker_epoch = marker.producer_epoch;
         span.marker_timestamp = marker.timestamp;
         span.outcome = marker.outcome.unwrap_or(Outcome::Open);
         self.withhold(&ranges, span.outcome);
-        self.done.push(span);
+        self.keep(span, is_contradicted(&span));
+        Some(span)
+    }
+
+    fn keep(&mut self, span: TransactionSpan, is_contradicted: bool) {
+        if is_contradicted && self.peculiar.len() < MAX_ENDED {
+            return self.peculiar.push(span);
+        }
+        let list = match span.outcome {
+            Outcome::Committed => &mut self.committed,
+            Outcome::Aborted => &mut self.aborted,
+            Outcome::Open | Outcome::Other(_) => return self.peculiar.push(span),
+        };
+        if list.len() == MAX_ENDED {
+            list.pop_front();
+            self.omitted = self.omitted.saturating_add(1);
+        }
+        list.push_back(span);
     }
 
     /// The transactions in order of their first offset, and what they withhold.
     pub(super) fn finish(mut self) -> (Vec<TransactionSpan>, Vec<WithheldRange>) {
+        let mut done = std::mem::take(&mut self.peculiar);
+        done.extend(self.committed.drain(..).chain(self.aborted.drain(..)));
         for (_, Open { span, ranges, .. }) in std::mem::take(&mut self.open) {
             self.withhold(&ranges, Outcome::Open);
-            self.done.push(span);
+            done.push(span);
         }
-        self.done.sort_by_key(|span| (span.first_offset, span.producer_id));
+        done.sort_by_key(|span| (span.first_offset, span.producer_id));
         self.withheld.sort_by_key(|range| range.first_offset);
         let mut merged: Vec<WithheldRange> = Vec::with_capacity(self.withheld.len());
         for range in self.withheld {
@@ -182,7 +213,7 @@ impl Transactions {
                 _ => merged.push(range),
             }
         }
-        (self.done, merged)
+        (done, merged)
     }
 
     fn withhold(&mut self, ranges: &[(Offset, Offset)], outcome: Outcome) {

@@ -129,11 +129,10 @@ fn contradictions<'a>(
         if facts.cleaned_below.is_some_and(|limit| marker < limit || span.first_offset < limit) {
             return None;
         }
-        let base = context.segment_bases.iter().rev().find(|base| **base <= marker)?;
+        let index = context.abort_index_of(marker)?;
         let may_be_older =
-            context.clean_shutdown == Some(false) && context.segment_bases.last() == Some(base);
-        let index = context.abort_indexes.iter().find(|index| index.base == *base)?;
-        let listed = index.entries.contains(&(span.producer_id, marker));
+            context.clean_shutdown == Some(false) && context.segment_bases.last() == Some(&index.base);
+        let listed = index.lists(span.producer_id, marker);
         let fault = match (&span.outcome, listed) {
             (Outcome::Aborted, false) if !may_be_older => Fault::AbortIsMissing,
             (Outcome::Committed, true) => Fault::CommitIsListed,

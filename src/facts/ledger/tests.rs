@@ -34,6 +34,24 @@ fn a_span_holds_all_that_an_epoch_wrote() {
 }
 
 #[test]
+fn of_many_transactions_the_newest_are_kept_and_what_they_withhold_is_exact() {
+    use std::fmt::Write;
+    let mut script = String::from("X 9/0 0..0;");
+    for number in 0..30_000 {
+        let sign = if number % 10_000 == 0 { '-' } else { '+' };
+        write!(script, "X 7/0 {number}..{number}; {sign}M 7/0;").unwrap();
+    }
+    let facts = fold(&script);
+    // One without end, three aborted ones, and the newest 20,000 of 29,997.
+    assert_eq!((facts.transactions.len(), facts.transactions_omitted), (20_004, 9_997));
+    assert_eq!(facts.transactions.iter().filter(|span| span.outcome == Outcome::Aborted).count(), 3);
+    assert!(facts.transactions[0].is_without_end());
+    let withheld: Vec<_> = facts.withheld.iter().map(|range| range.first_offset.0).collect();
+    assert_eq!(withheld, [0, 1, 20_001, 40_001]);
+    assert_eq!(facts.epochs[1].ends, Some(crate::facts::EpochEnds::Own));
+}
+
+#[test]
 fn an_epoch_bump_from_zero_is_no_gap_and_one_above_zero_is() {
     assert!(gaps(&fold("D 5/0 0..4; D 5/1 0..4")).is_empty());
     let facts = fold("D 5/0 0..4; D 5/1 3..4");
