@@ -11,8 +11,7 @@ fn orders(first: i64) -> BatchSpec {
     (first..first + 2).fold(batch(), |batch, n| batch.record_at(FIRST_TIME + n, format!("order-{n}"), "{}"))
 }
 
-/// The code and the offsets of each copy that the partitions hold, by finding and key.
-fn copies<const N: usize>(segments: [SegmentBuilder; N]) -> Vec<(String, Vec<i64>)> {
+fn scanned<const N: usize>(segments: [SegmentBuilder; N]) -> Value {
     let dir = tempfile::tempdir().unwrap();
     for (number, segment) in segments.into_iter().enumerate() {
         let partition = dir.path().join(format!("orders-{number}"));
@@ -25,7 +24,12 @@ fn copies<const N: usize>(segments: [SegmentBuilder; N]) -> Vec<(String, Vec<i64
         .args(["--key", "record-key", "--format", "json"])
         .output()
         .unwrap();
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The code and the offsets of each copy that the partitions hold, by finding and key.
+fn copies<const N: usize>(segments: [SegmentBuilder; N]) -> Vec<(String, Vec<i64>)> {
+    let report = scanned(segments);
     let mut copies = Vec::new();
     for finding in report["findings"].as_array().unwrap() {
         for group in finding["groups"].as_array().into_iter().flatten() {
@@ -66,4 +70,23 @@ fn over_partitions_no_session_is_said_to_have_repeated_a_writer_without_producer
         SegmentBuilder::new().batch(orders(0).producer(7, 0, 0)).batch(orders(2).producer(7, 0, 2));
     let told = |offsets: [i64; 2]| ("resend-new-session".to_owned(), offsets.to_vec());
     assert_eq!(copies([unprotected, protected]), [told([2, 0]), told([3, 1])]);
+}
+
+#[test]
+fn copies_that_keep_their_times_are_told_with_the_times_of_the_batches_beside_them() {
+    let minute = |at: i64| FIRST_TIME + 60_000 * at;
+    let order = |number: i64, at: i64| {
+        batch().time(minute(at)).record(format!("order-{number}"), format!("paid {number}"))
+    };
+    let stored = [order(1, 0), order(2, 1), order(2, 1), order(3, 5), order(4, 6)];
+    let log = stored.into_iter().fold(SegmentBuilder::new(), SegmentBuilder::batch);
+    let report = scanned([log]);
+    let finding = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|finding| finding["code"] == "retry-without-idempotence")
+        .unwrap_or_else(|| panic!("{report:#}"));
+    let window = "(orders-0 2023-11-14 22:14:20.000 – 22:18:20.000 UTC)";
+    assert!(finding["facts"].to_string().contains(window), "{finding:#}");
 }

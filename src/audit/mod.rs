@@ -28,6 +28,7 @@ mod lanes;
 mod listener;
 mod logs;
 mod memory;
+mod neighbours;
 mod options;
 mod pass;
 mod prepare;
@@ -246,6 +247,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         judge::judge(&logs, &mut relations, &key_counts, wants, &mut verifier);
     let deleted = deleted::by_topic(&logs, &key_counts);
     deleted::tell(&mut findings, &deleted);
+    neighbours::tell(&mut findings, &logs);
     notes.extend(doubts);
     let blocks = internal.producer_id_blocks();
     let most = if request.is_some() { usize::MAX } else { assemble::most_events(options) };

@@ -8,7 +8,10 @@ use super::episode::Episode;
 use super::pair::Pair;
 use super::phrase::{are, pairs_of, records};
 use super::{Words, cause, dropped, lines, window};
+use crate::finding::phrase::range;
 use crate::finding::{Confidence, Level};
+use crate::units::Sequence;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     let (earlier, later) = (&pair.earlier, &pair.later);
@@ -64,14 +67,42 @@ fn snapshot_between(episode: &Episode<'_>) -> Option<(Memory, String)> {
     })
 }
 
+/// What is equal in originals and copies: sequences, records, and, as a rule, the checksums of the batches.
+fn equal(episode: &Episode<'_>) -> String {
+    let sequences: BTreeSet<i32> =
+        episode.pairs().filter_map(|pair| pair.later.sequence.map(Sequence::get)).collect();
+    let told = match sequences.first().zip(sequences.last()) {
+        // In several pieces, or over the end of all sequences, it is no range.
+        Some((&first, &last)) if i64::from(last) - i64::from(first) + 1 == length(sequences.len()) => {
+            format!(" {}", range(first.into(), last.into()))
+        }
+        _ => String::new(),
+    };
+    let batches: BTreeMap<_, _> = episode
+        .pairs()
+        .map(|pair| {
+            let (earlier, later) = (&pair.earlier.batch, &pair.later.batch);
+            ((pair.later.partition, later.base_offset), earlier.crc == later.crc)
+        })
+        .collect();
+    let same = batches.values().filter(|same| **same).count();
+    let all = batches.len();
+    let noun = if all == 1 { "batch" } else { "batches" };
+    format!(
+        "producer id, epoch, sequences{told} and records are equal, and so is the checksum in {same} of {all} {noun}"
+    )
+}
+
+fn length(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
     let name = episode.later_session.map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
-    let mut facts = vec![
-        format!("{name}wrote the same sequences twice: {}", episode.moves()),
-        "producer id, epoch, sequences and records are equal".to_owned(),
-    ];
+    let mut facts =
+        vec![format!("{name}wrote the same sequences twice: {}", episode.moves()), equal(episode)];
     facts.extend(episode.pairs().next().as_ref().and_then(window::of_repeat));
     if over_leaders > 0 {
         facts.push(format!(

@@ -134,7 +134,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
             dropped("broker-dedup-lost", "without producer id the broker has nothing to compare"),
         ],
-        would_settle: lines(["the client's log at that time (retries, disconnects, request timeouts)"]),
+        would_settle: lines([
+            "the client's log from the record times up to when the copies were stored (retries, disconnects, timeouts)",
+        ]),
         advice: lines([
             "set enable.idempotence=true explicitly, with acks=all, retries above 0 and at most 5 requests in flight",
             "until then drop repeats by business key in the consumers",
