@@ -156,6 +156,16 @@ impl<'r> Episode<'r> {
         topic.is_some_and(|topic| topic.identity == "content")
     }
 
+    /// By what a consumer tells these events apart, as the audit did.
+    fn identity_in_words(&self) -> &'static str {
+        let topic = usize::try_from(self.topic).ok().and_then(|at| self.relations.topics.get(at));
+        match topic.map(|topic| topic.identity.as_str()) {
+            Some("content") => "by content, since no key tells these events apart,",
+            Some("record-key") => "by record key",
+            _ => "by business key",
+        }
+    }
+
     /// The weakest level.
     pub(super) fn level(&self) -> Option<Level> {
         self.pairs().map(|pair| pair.level).max()
@@ -262,6 +272,10 @@ impl<'r> Episode<'r> {
     /// The finding of this episode.
     pub(super) fn finding(&self, mut words: Words, examples: Examples) -> Finding {
         words.facts.extend(self.hidden());
+        let by = self.identity_in_words();
+        for line in &mut words.advice {
+            *line = line.replace("by business key", by);
+        }
         let hidden =
             self.code != Code::AbortedThenRetried && self.all(|pair| !self.is_committed(&pair.later));
         if hidden {
