@@ -202,7 +202,7 @@ fn note_leftovers(path: &Path, parted: &Parted, leftovers: Leftovers, remarks: &
             remarks.note(path, format!("{what}, {fate}: {names}"));
         }
     };
-    say(&parted.deleted, "segments that wait to be deleted, superseded or expired");
+    say(&parted.deleted, "segments that the broker renamed to .deleted, no longer part of the log");
     say(&parted.cleaned, "the output of a compaction or split that was not finished");
     if let Some((from, to)) = parted.swap_range {
         let what =

@@ -91,7 +91,7 @@ fn segments_that_wait_to_be_deleted_are_evidence_of_their_own() {
     }
     let inventory = tree.discover(&["data"]);
     assert_eq!(bases(&inventory.partitions[0]), [10]);
-    assert!(note_on(&inventory, "orders-0").contains("wait to be deleted"));
+    assert!(note_on(&inventory, "orders-0").contains("renamed to .deleted"));
     let all = tree.try_discover(&["data"], Leftovers::List).unwrap();
     assert_eq!((all.partitions[1].state, bases(&all.partitions[1])), (State::DeletedSegments, vec![0, 5]));
     let named = tree.discover(&["data/orders-0/00000000000000000005.log.deleted"]);

@@ -132,9 +132,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             Confidence::Likely
         },
         title: format!(
-            "{copies} of {} {} sent again by a later producer session",
+            "{copies} of {} {} sent again by a later {}",
             episode.topic_name(),
-            were(episode.surplus())
+            were(episode.surplus()),
+            if bare == episode.surplus() { "writer without producer id" } else { "producer session" }
         ),
         cause: Some(match &restart {
             Some(restart) if publications.is_none() && news.is_none() => cause(

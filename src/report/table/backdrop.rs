@@ -234,6 +234,8 @@ pub(super) fn readers(page: &mut Page, report: &Report) {
     if both.read_uncommitted.records == 0 {
         return;
     }
+    let several = ordinary(report).len() > 1 && both.read_uncommitted.distinct_keys.is_some();
+    let seen = |visible| format!("{}{}", seen(visible), if several { ", counted in each topic" } else { "" });
     if both.read_uncommitted == both.read_committed {
         page.hanging(0, &label("Readers"), &format!("both isolation levels: {}", seen(&both.read_committed)));
     } else {

@@ -88,6 +88,9 @@ fn bad(worst: &Finding, report: &Report) -> String {
     );
     if others > 1 {
         let all: u64 = duplicates(&report.findings).map(|finding| finding.counts.surplus_records).sum();
+        if is_alone_in_kind(worst, report) {
+            return format!("{}: {how}", repeated(all));
+        }
         return format!("{}; the most serious finding ({} of them): {how}", repeated(all), number(copies));
     }
     let events = counted(worst.counts.groups, "event");
@@ -112,6 +115,12 @@ fn none_twice(report: &Report) -> &'static str {
         (true, true) => "; no event is stored twice",
         (true, false) => "; no event is stored twice in what could be read",
     }
+}
+
+/// Whether all that is stored twice came about in one way: then no finding is the most serious one.
+pub(super) fn is_alone_in_kind(worst: &Finding, report: &Report) -> bool {
+    let kind = |finding: &Finding| (finding.code, finding.severity, finding.confidence);
+    duplicates(&report.findings).all(|finding| kind(finding) == kind(worst))
 }
 
 /// The share of records that nothing protects in the topics of a finding.

@@ -99,8 +99,12 @@ fn what(worst: &Finding, report: &Report) -> String {
     if !is_duplicate(worst.code) || copies == 0 {
         return format!("{}.", opening(&phrases::fit(&worst.title), &worst.topics));
     }
-    let several = duplicates(&report.findings).count() > 1;
-    let subject = if several { "The most serious finding: " } else { "" };
+    let several = duplicates(&report.findings).count();
+    let subject = match several {
+        0 | 1 => String::new(),
+        _ if headline::is_alone_in_kind(worst, report) => format!("The largest of {several} findings: "),
+        _ => "The most serious finding: ".to_owned(),
+    };
     if worst.code == Code::AbortedThenRetried {
         return format!("{}.", opening(&phrases::fit(&worst.title), &worst.topics));
     }

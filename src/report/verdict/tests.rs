@@ -263,6 +263,19 @@ fn foreign_words_reach_no_sentence_as_they_are() {
 }
 
 #[test]
+fn findings_of_one_kind_have_no_most_serious_one() {
+    let mut report = report();
+    let of = |copies| finding(Code::ResendSameSession, copies, copies);
+    report.findings = vec![of(8), of(6)];
+    let verdict = super::of(&report, None);
+    assert_eq!(
+        verdict.headline,
+        "14 records are surplus copies of events stored before: probably the application sent them again"
+    );
+    assert!(verdict.sentences[0].starts_with("The largest of 2 findings: 8 surplus records"), "{verdict:?}");
+}
+
+#[test]
 fn unprotected_records_are_a_share_in_the_headline() {
     let mut report = report();
     report.topics[0].partitions[0].protection =
