@@ -6,7 +6,7 @@
 
 use super::logs::Logs;
 use super::pass::ChunkStart;
-use crate::finding::phrase::{moment, moments};
+use crate::finding::phrase::moments;
 use crate::finding::{Code, Copy, Finding};
 use crate::format::{BatchHeader, SegmentItem};
 use crate::units::{FilePosition, Offset};
@@ -60,19 +60,17 @@ fn stored(finding: &Finding, logs: &Logs<'_>, directories: &HashMap<&str, usize>
         }
     }
     // Behind the last one that is listed others may stand.
-    let whole = finding.groups_omitted == 0 && finding.groups.iter().all(|group| group.copies_omitted == 0);
+    if finding.groups_omitted > 0 || finding.groups.iter().any(|group| group.copies_omitted > 0) {
+        return None;
+    }
     let told: Vec<String> = ends
         .into_iter()
         .take(DIRECTORIES)
         .filter_map(|(directory, (first, last))| {
             let log = Log { logs, at: *directories.get(directory)? };
             let before = log.in_front_of(first)?;
-            match if whole { log.behind(last) } else { None } {
-                Some(behind) => {
-                    Some(format!("{directory} {}", moments(before, behind)?)).filter(|_| before <= behind)
-                }
-                None => Some(format!("{directory} {} and later", moment(before)?)),
-            }
+            let behind = log.behind(last).filter(|behind| before <= *behind)?;
+            Some(format!("{directory} {}", moments(before, behind)?))
         })
         .collect();
     (!told.is_empty()).then(|| {

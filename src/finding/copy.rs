@@ -32,7 +32,7 @@ impl Level {
             Self::E2 => "same records, other writer",
             Self::E3 => "same content and client time",
             Self::E4 => "same content, other time",
-            Self::E5 => "same key, content differs",
+            Self::E5 => "same identity, other fields differ",
             Self::Other(word) => word.as_str(),
         }
     }

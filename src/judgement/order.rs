@@ -141,8 +141,9 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     let (first, _) = blocks.first()?;
     let moved = count(u64::try_from(blocks.len()).unwrap_or(u64::MAX), "block", "blocks");
     let title = format!(
-        "{topic}: {moved} of {} behind later records",
-        if records == 1 { "1 record stands".to_owned() } else { format!("{records} records stand") }
+        "{topic}: {} in {moved} {} behind later records",
+        count(records, "record", "records"),
+        if records == 1 { "stands" } else { "stand" }
     );
     // A new leader is a reason to send again; without one a writer with a slow clock looks the same.
     let reason = blocks.iter().any(|(_, block)| block.new_leader());

@@ -23,7 +23,7 @@ const LINES: usize = 58;
 /// Rows of the table of findings.
 const ROWS: usize = 12;
 /// Facts of one finding.
-const FACTS: usize = 5;
+const FACTS: usize = 6;
 /// Keys of one finding that are shown with their copies.
 const GROUPS: usize = 3;
 /// Copies of one key that are shown.

@@ -80,7 +80,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "which hosts and applications had these producer ids, and how they share the work",
         ]),
         advice: lines([
-            "find the second instance: a deployment that overlaps, a lost lock, two schedulers",
+            "find the other instance: a deployment that overlaps, a lost lock, two schedulers",
             "drop repeats by business key in the consumers",
         ]),
     }

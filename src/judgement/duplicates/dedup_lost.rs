@@ -103,7 +103,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
     let mut facts =
         vec![format!("{name}wrote the same sequences twice: {}", episode.moves()), equal(episode)];
-    facts.extend(episode.pairs().next().as_ref().and_then(window::of_repeat));
     if over_leaders > 0 {
         facts.push(format!(
             "the partition leader changed between the copies in {over_leaders} of {} pairs",
@@ -121,6 +120,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let since = forgotten_since(episode);
     facts.extend(between.as_ref().map(|(_, fact)| fact.clone()));
     facts.extend(since.clone());
+    facts.extend(episode.pairs().next().as_ref().and_then(window::of_repeat));
     facts.extend(pairs_of(episode));
     Words {
         confidence: if episode.all(|p| p.level == Level::E1) {
@@ -153,7 +153,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             dropped("producer-id-collision", "two writers with one id would write different records"),
         ],
         would_settle: lines([
-            "producer.id.expiration.ms and the broker's log between the two copies (restarts, snapshot errors)",
+            "producer.id.expiration.ms and the broker's log from the record times up to when the copies were stored (restarts, snapshot errors)",
         ]),
         advice: lines([
             "look for what made the broker forget: neither a resend by the application nor a new client keeps the sequences",

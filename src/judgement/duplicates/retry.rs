@@ -68,11 +68,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
     let batches = Batches::of(episode);
-    let mut facts = vec![
-        episode.moves(),
-        batches.words(),
-        "no producer id on either copy, so the broker could not recognise the retry; which client it was cannot be told from the files".to_owned(),
-    ];
+    let mut facts = vec![episode.moves()];
+    if over_leaders > 0 {
+        facts.push(format!(
+            "the partition leader changed between the copies in {over_leaders} of {} pairs",
+            episode.surplus()
+        ));
+    }
+    facts.push(batches.words());
+    facts.push(
+        "no producer id on either copy: with idempotence the broker would have recognised a retry; which client it was cannot be told from the files".to_owned(),
+    );
     if let Some((first, second)) = batches.turned {
         facts.push(format!(
             "they came in another order than before: what stood at offset {second} stands in front of what stood at offset {first}, as batches in flight do that are put back one by one"
@@ -82,12 +88,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     if regrouped > 0 {
         facts
             .push(format!("{regrouped} of {} copies stand in batches with other borders", episode.surplus()));
-    }
-    if over_leaders > 0 {
-        facts.push(format!(
-            "the partition leader changed between the copies in {over_leaders} of {} pairs",
-            episode.surplus()
-        ));
     }
     let latest =
         episode.pairs().filter_map(|p| p.later.written_after?.checked_sub(p.later.client_timestamp?)).max();

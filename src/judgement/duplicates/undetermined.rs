@@ -25,8 +25,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.surplus(),
             delay(episode)
         ),
-        format!("equal client times in {same_time} of {} pairs", episode.surplus()),
     ];
+    if same_time > 0 {
+        facts.push(format!("equal client times in {same_time} of {} pairs", episode.surplus()));
+    }
     if damaged {
         facts.push("parts of these partitions could not be read (see the coverage)".to_owned());
     }

@@ -7,7 +7,7 @@ use crate::report::layout::{Accent, NO_BREAK, Page};
 use crate::report::wording::{Zone, counted, listed, number, opening};
 
 /// Facts that are shown.
-const FACTS: usize = 4;
+const FACTS: usize = 6;
 /// Places that are named.
 const PLACES: usize = 3;
 
