@@ -64,6 +64,43 @@ fn written(plain: &[u8], into: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// `tar` stores a file that it meets a second time as a hard link: to itself, or to its other name.
+#[test]
+fn a_hard_link_is_read_as_the_file_in_front_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = root("crash-restart-resend").join("data");
+    let (status, of_directory) = answer(&["scan"], &[&directory]);
+    let mut builder = Builder::new(Vec::new());
+    builder.append_dir_all("first", &directory).unwrap();
+    let mut files = Vec::new();
+    for partition in
+        fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
+    {
+        files.extend(fs::read_dir(partition).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    for path in files.iter().chain(&[directory.join("meta.properties")]) {
+        let inner = path.strip_prefix(&directory).unwrap().to_str().unwrap();
+        for name in [format!("first/{inner}"), format!("second/{inner}")] {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(EntryType::Link);
+            header.set_size(0);
+            builder.append_link(&mut header, name, format!("first/{inner}")).unwrap();
+        }
+    }
+    for archive in written(&builder.into_inner().unwrap(), folder.path()) {
+        for part in ["first", "second"] {
+            let mut within = archive.clone().into_os_string();
+            within.push(format!("!/{part}"));
+            let (found, of_link) = answer(&["scan"], &[Path::new(&within)]);
+            assert_eq!(
+                (found, &of_link["findings"][0]["counts"]),
+                (status, &of_directory["findings"][0]["counts"])
+            );
+            assert_eq!(of_link["coverage"]["records"], of_directory["coverage"]["records"], "{part}");
+        }
+    }
+}
+
 #[test]
 fn an_archive_says_what_its_directory_says() {
     for (scenario, data) in [
@@ -237,14 +274,17 @@ fn hostile_entries_are_told_of_and_the_rest_is_read() {
             .partition()
             .entry(b"orders-0/00000000000000000100.log", EntryType::Symlink, "/etc/passwd", &[])
             .entry(
-                b"orders-0/00000000000000000200.log",
+                b"orders-1/00000000000000000000.log",
                 EntryType::Link,
-                "orders-0/00000000000000000000.log",
+                "orders-0/00000000000000000200.log",
                 &[],
             )
             .bytes(),
         3,
-        &["a symbolic link to /etc/passwd: not followed", "a hard link to orders-0/00000000000000000000.log"],
+        &[
+            "a symbolic link to /etc/passwd: not followed",
+            "a hard link to orders-0/00000000000000000200.log, which does not stand in front of it",
+        ],
     );
     check(
         Hostile::new()

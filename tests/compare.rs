@@ -314,3 +314,15 @@ fn a_mirror_beside_its_source_needs_one_path() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--mirror orders=east.orders"));
 }
+
+#[test]
+fn another_time_of_appending_is_a_difference() {
+    let log =
+        |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));
+    let tree = Tree::new();
+    let paths =
+        [1_700_000_009_999, 1_700_000_019_999].map(|time| tree.log(&format!("{time}/orders-0"), log(time)));
+    let answer = told(&paths, &[], 1);
+    assert_eq!(answer["pairs"][0]["different"][0]["what"], "other-time", "{answer:#}");
+    assert_eq!(answer["pairs"][0]["firstDifference"], 0);
+}

@@ -410,3 +410,35 @@ fn no_error_lets_harm_through() {
         assert!(!output.stderr.is_empty(), "{call:?}");
     }
 }
+
+/// Sentences name what no field of the answer does: partitions that were not given, files that nobody knows.
+#[test]
+fn redacted_sentences_name_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let log = SegmentBuilder::new().batch(batch().producer(7, 0, 0).record("k", "v")).bytes();
+    for name in ["secretorders-3", "secretother-0"] {
+        std::fs::create_dir_all(data.join(name)).unwrap();
+        std::fs::write(data.join(name).join("00000000000000000000.log"), &log).unwrap();
+    }
+    std::fs::write(data.join("secretfile.txt"), "x").unwrap();
+    std::fs::write(data.join("meta.properties"), "version=0\nbroker.id=1\n").unwrap();
+    std::fs::write(data.join("recovery-point-offset-checkpoint"), "0\n1\nsecretbad x y\n").unwrap();
+    let list = folder.path().join("list.txt");
+    std::fs::write(&list, "k\n").unwrap();
+    let (data, list) = (data.to_str().unwrap(), list.to_str().unwrap());
+    let calls: &[&[&str]] = &[
+        &["scan", data],
+        &["keys", data],
+        &["producers", data],
+        &["trace", "k", data],
+        &["reconcile", data, "--expect", list, "--key", "record-key"],
+    ];
+    for call in calls {
+        for form in ["table", "json"] {
+            let output = run(&[call, &["--redact", "all", "--format", form][..]].concat());
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(!said.contains("secret"), "{call:?} as {form}: {said}");
+        }
+    }
+}

@@ -278,7 +278,16 @@ pub(super) fn coverage_of(inventory: &Inventory) -> Coverage {
         file: Some(note.file.clone()).filter(|file| !file.is_empty()),
         detail: note.detail.clone(),
     };
+    let mut names: Vec<(&'static str, String)> = Vec::new();
+    for dir in &inventory.partitions {
+        names.push(("topic", dir.topic.clone()));
+        names.push(("directory", dir.display.clone()));
+    }
+    names.extend(inventory.passed_over.iter().map(|name| ("file", name.clone())));
+    names.sort_unstable();
+    names.dedup();
     Coverage {
+        names,
         partitions: count(inventory.partitions.len()),
         segments: inventory.partitions.iter().map(|dir| count(dir.segments.len())).sum(),
         bytes: inventory.partitions.iter().map(|dir| dir.bytes).sum(),

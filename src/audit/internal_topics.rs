@@ -28,6 +28,8 @@ pub(super) struct InternalTopics {
     pub(super) commit_partitions: u32,
     /// Records of `__consumer_offsets` that are not read, by what they are, with how many there are.
     pub(super) unread_commits: BTreeMap<String, u64>,
+    /// Those of them that are of a known type and broken: a commit may be among them.
+    pub(super) broken_commits: u64,
 }
 
 impl InternalTopics {
@@ -99,7 +101,10 @@ impl InternalTopics {
                 self.commits.change(record.offset, timestamp, in_transaction, change);
             }
             Ok(None) => {}
-            Err(error) => *self.unread_commits.entry(unread(&error)).or_default() += 1,
+            Err(error) => {
+                self.broken_commits += u64::from(!matches!(error, InternalError::UnknownType(_)));
+                *self.unread_commits.entry(unread(&error)).or_default() += 1;
+            }
         });
     }
 

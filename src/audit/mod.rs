@@ -94,6 +94,8 @@ pub struct Audit {
     pub commit_partitions: u32,
     /// What a reader of the commits should know: records that were not read, commits that are gone.
     pub commit_notes: Vec<Note>,
+    /// Records of `__consumer_offsets` whose bytes do not hold what their type says.
+    pub broken_commits: u64,
     /// What the producer snapshots say of each producer id, where that was asked for.
     pub remembered: BTreeMap<i64, Vec<SnapshotState>>,
     topic_ids: BTreeMap<String, String>,
@@ -316,6 +318,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         commits: internal.commits,
         commit_partitions: internal.commit_partitions,
         commit_notes,
+        broken_commits: internal.broken_commits,
         remembered,
         topic_ids,
         choice: options.surplus.clone(),

@@ -59,7 +59,10 @@ pub(super) fn run(arguments: &OffsetsArguments, out: &mut dyn Write) -> Result<E
     let body = Offsets::of(&audit.commits, &audit.report.findings, &wanted);
     audit.report.coverage.notes.append(&mut audit.commit_notes);
     let report = audit.report;
-    let reading = Reading::of_verdict(&report.verdict);
+    let reading = match Reading::of_verdict(&report.verdict) {
+        Reading::Whole if audit.broken_commits > 0 => Reading::Partial,
+        reading => reading,
+    };
     let answer = Answer::new(options.invocation, report.as_of_timestamp, reading, body, report.coverage);
     let (answer, zone) = (redaction::answer(&redactor, answer)?, arguments.evidence.zone());
     arguments.output.write_answer(

@@ -136,6 +136,10 @@ pub(super) fn run(arguments: &ReconcileArguments, out: &mut dyn Write) -> Result
     arguments.output.check(&sink)?;
     let redactor = arguments.evidence.redactor()?;
     if let Some(path) = &arguments.write_missing {
+        if path.as_os_str() == "-" {
+            let why = "--write-missing needs the name of a file: standard output has the answer";
+            return Err(AuditError::Usage(why.to_owned()));
+        }
         arguments.output.check_beside(&sink, path, "--write-missing")?;
         let same = |path: &PathBuf| std::fs::canonicalize(path).ok();
         if same(path).is_some() && same(path) == same(&arguments.expect) {

@@ -4,7 +4,7 @@ use super::cleaner::Absent;
 use super::log::{Held, Log, Walk};
 use super::marks::{self, Mark};
 use super::outcome::{Comparison, DifferenceKind, Epochs, Rest, Side, Writers};
-use crate::format::Decompressor;
+use crate::format::{Decompressor, TimestampType};
 use crate::input::ReadMode;
 use crate::units::Offset;
 
@@ -200,6 +200,8 @@ impl Merge<'_> {
             DifferenceKind::Writer
         } else if held_a.header.partition_leader_epoch != held_b.header.partition_leader_epoch {
             DifferenceKind::LeaderEpoch
+        } else if stamp(held_a) != stamp(held_b) {
+            DifferenceKind::Time
         } else {
             return self.comparison.equal(one.offset, 1);
         };
@@ -267,6 +269,12 @@ impl Merge<'_> {
 }
 
 /// Producer id, epoch and sequence of a record; compaction keeps all three.
+/// The time that the broker stamped on the records of a batch, where it did; consumers get that one.
+fn stamp(held: &Held) -> Option<i64> {
+    let stamped = held.header.timestamp_type() == TimestampType::LogAppendTime;
+    stamped.then_some(held.header.max_timestamp)
+}
+
 fn writer(held: &Held, offset: Offset) -> (i64, Option<i16>, Option<i32>, bool) {
     let header = &held.header;
     let delta = offset.0.saturating_sub(header.base_offset.0);

@@ -52,6 +52,8 @@ pub enum DifferenceKind {
     Writer,
     /// Both hold the same record, under another leader epoch.
     LeaderEpoch,
+    /// Both hold the same record, with another time of appending, or one that the broker stamped and one that it did not.
+    Time,
 }
 
 /// A stretch of offsets in which two logs differ in one way, without an equal record in between.

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// Nobody has a longer line, and memory is bounded.
 const LONGEST: u64 = 16 << 20;
 
+/// What some programs write in front of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// One entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -83,7 +86,7 @@ impl<'f> Entries<'f> {
                     // A return in front of the line feed is taken away below: with it as a terminator of
                     // its own, lines would be counted one too low.
                     .terminator(csv::Terminator::Any(b'\n'))
-                    .from_reader(Limited { file, left: LONGEST });
+                    .from_reader(Limited { file, left: LONGEST, quotes: 0, last: (0, 0) });
                 let columns = columns(&mut reader, fields).map_err(failed)?;
                 Lines::Csv { reader: Box::new(reader), columns, record: csv::ByteRecord::new() }
             }
@@ -131,6 +134,10 @@ impl<'f> Entries<'f> {
 struct Limited {
     file: File,
     left: u64,
+    /// Quotation marks so far.
+    quotes: u64,
+    /// The line on which the last entry begins, and how many it has.
+    last: (u64, u64),
 }
 
 impl Read for Limited {
@@ -141,6 +148,8 @@ impl Read for Limited {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
         let read = self.file.read(buffer.get_mut(..most).unwrap_or_default())?;
         self.left = self.left.saturating_sub(u64::try_from(read).unwrap_or(u64::MAX));
+        let quotes = memchr::memchr_iter(b'"', buffer.get(..read).unwrap_or_default()).count();
+        self.quotes = self.quotes.wrapping_add(u64::try_from(quotes).unwrap_or(0));
         Ok(read)
     }
 }
@@ -154,7 +163,7 @@ fn columns(reader: &mut csv::Reader<Limited>, fields: &Fields) -> Result<Columns
         Field::Column(at) => Ok(*at),
         Field::Name(name) => {
             let known = (0..names.len()).filter_map(|at| cell(&names, at));
-            let known = known.map(|name| name.strip_prefix(b"\xef\xbb\xbf").unwrap_or(name));
+            let known = known.map(|name| name.strip_prefix(MARK).unwrap_or(name));
             let mut found = known.enumerate().filter(|(_, known)| *known == name.as_bytes());
             match (found.next(), found.next()) {
                 (Some((at, _)), None) => Ok(at),
@@ -192,13 +201,21 @@ fn next_record(
     loop {
         reader.get_mut().left = LONGEST;
         if !reader.read_byte_record(record).map_err(|error| error.to_string())? {
-            return Ok(None);
+            let Limited { quotes, last: (line, lines), .. } = *reader.get_ref();
+            return if lines > 1 && quotes % 2 == 1 {
+                let why = "a quotation mark is not closed in the entry that begins on line";
+                Err(format!("{why} {line}: it takes the last {lines} lines of the list"))
+            } else {
+                Ok(None)
+            };
         }
         if record.len() > 1 || cell(record, 0).is_some_and(|cell| !cell.is_empty()) {
             break;
         }
     }
     let line = record.position().map_or(0, csv::Position::line);
+    let lines = reader.position().line().saturating_sub(line);
+    reader.get_mut().last = (line, lines);
     let cell = |at: usize| cell(record, at).filter(|cell| !cell.is_empty());
     let text = |at: Option<usize>| at.and_then(cell).map(String::from_utf8_lossy);
     let mut key = Vec::with_capacity(columns.key.len());
@@ -228,6 +245,9 @@ fn next_line(
         *line = line.saturating_add(1);
         if !read_line(reader, buffer).map_err(|error| error.to_string())? {
             return Ok(None);
+        }
+        if *line == 1 && buffer.starts_with(MARK) {
+            buffer.drain(..MARK.len());
         }
         if buffer.is_empty() {
             continue;
@@ -353,6 +373,29 @@ mod tests {
         );
         assert_eq!(entries[0].partition, Some(3));
         assert_eq!(entries.iter().map(|entry| entry.number).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_mark_of_utf8_in_front_is_no_part_of_a_key() {
+        for (format, key, text) in [
+            (FileFormat::Lines, vec![], "\u{feff}k1\nk2\n"),
+            (FileFormat::Ndjson, vec!["/id"], "\u{feff}{\"id\":\"k1\"}\n{\"id\":\"k2\"}\n"),
+            (FileFormat::Csv, vec!["id"], "\u{feff}id\nk1\nk2\n"),
+        ] {
+            let entries = read(text.as_bytes(), &fields(format, Header::Names, &key)).unwrap();
+            let found: Vec<_> = keys(&entries).into_iter().map(|(_, key)| key).collect();
+            assert_eq!(found, ["k1", "k2"], "{format:?}");
+        }
+    }
+
+    #[test]
+    fn a_quotation_mark_that_takes_the_rest_of_the_list_is_told() {
+        let csv = fields(FileFormat::Csv, Header::Names, &["id"]);
+        let error = read(b"id\na\n\"b\n c\nd\n", &csv).unwrap_err();
+        assert!(error.contains("on line 3: it takes the last"), "{error}");
+        // An inch is no quotation, and a cell may end the list with a line end of its own.
+        assert_eq!(keys(&read(b"id\n5\" pipe\nb\n", &csv).unwrap()).len(), 2);
+        assert_eq!(keys(&read(b"id\na\n\"b\n c\"\n", &csv).unwrap()).len(), 2);
     }
 
     #[test]

@@ -2,14 +2,15 @@
 //! committed for which group.
 //!
 //! Goes in: what the records of `__consumer_offsets` say, in offset order. A transactional commit
-//! counts when its transaction is committed. Kept are the position of each group and partition and
+//! counts when its transaction is committed, unless a commit that was written behind it counts already. Kept are the position of each group and partition and
 //! the steps back; the commits themselves only when they are asked for, the newest of each position.
 //!
 //! A position that goes back is a step back. One that was deleted and begins again below where it had
 //! been is one, too, but of a kind of its own: the topic may have been made anew. Where both commits
 //! name their topic by id and the ids differ, nothing was read twice.
 //!
-//! Source: `OffsetMetadataManager`, `GroupMetadataManager`; KIP-98 for transactional commits.
+//! Source: `OffsetMetadataManager` (`completeTransaction` keeps the commit whose record is newer),
+//! `GroupMetadataManager`; KIP-98 for transactional commits.
 
 mod kept;
 
@@ -130,11 +131,17 @@ impl CommitHistory {
             // A deletion of what was never seen says nothing of where the group had been.
             if let Some(position) = self.positions.get_mut(&key) {
                 position.before_deletion = position.last.take().or(position.before_deletion);
+                position.written_at = None;
                 position.keep(entry, self.keep);
             }
             return;
         };
         let to = committed.offset;
+        if producer_id.is_some()
+            && self.positions.get(&key).is_some_and(|position| position.written_at > Some(at_offset))
+        {
+            return;
+        }
         let position = self.positions.entry(key.clone()).or_insert_with(|| Position {
             first: to,
             highest: to,
@@ -142,11 +149,13 @@ impl CommitHistory {
             commits: VecDeque::new(),
             count: 0,
             last_commit: None,
+            written_at: None,
             before_deletion: None,
             topic_id: committed.topic_id,
             open: None,
         });
         position.keep(entry, self.keep);
+        position.written_at = Some(at_offset);
         let other_topic =
             position.topic_id.zip(committed.topic_id).is_some_and(|(before, now)| before != now);
         position.topic_id = committed.topic_id.or(position.topic_id);
@@ -356,6 +365,23 @@ mod tests {
         let told = history(Keep::Positions, &[16, -1, -1, 4, 6]);
         assert_eq!(steps(&told), [(16, 4, RewindKind::AfterDeletion, Then::WentThrough(Offset(6)))]);
         assert!(history(Keep::Positions, &[16, -1, 16]).rewinds().is_empty());
+    }
+
+    #[test]
+    fn of_a_transactional_and_a_plain_commit_the_one_that_was_written_later_counts() {
+        let mut history = CommitHistory::new(Keep::Positions);
+        history.change(Offset(0), None, None, commit_of(5, None));
+        history.change(Offset(1), None, Some(ProducerId(77)), commit_of(10, None));
+        history.change(Offset(2), None, None, commit_of(30, None));
+        history.end_transaction(ProducerId(77), Outcome::Commit);
+        assert!(history.rewinds().is_empty());
+        let last: Vec<_> = history.positions().map(|(_, position)| position.last).collect();
+        assert_eq!(last, [Some(Offset(30))]);
+        assert_eq!(history.groups_of(ProducerId(77)).count(), 1);
+
+        history.change(Offset(4), None, Some(ProducerId(77)), commit_of(20, None));
+        history.end_transaction(ProducerId(77), Outcome::Commit);
+        assert_eq!(steps(&history), [(30, 20, RewindKind::SteppedBack, Then::Nothing)]);
     }
 
     #[test]

@@ -96,6 +96,7 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
         replicas::group(&mut inventory.partitions, &inventory.log_dirs, &mut walk.remarks);
     inventory.archives = walk.archives.all().to_vec();
     inventory.roots.clone_from(&walk.roots);
+    inventory.passed_over = walk.remarks.passed_over();
     (inventory.notes, inventory.damage) = walk.remarks.finish(|path| shown.path(path));
     Ok(inventory)
 }

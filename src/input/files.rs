@@ -2,7 +2,7 @@
 
 use super::inventory::{SegmentFile, SegmentRole, SideFile};
 use super::leftovers::Fated;
-use super::listing::{FileEntry, some_names};
+use super::listing::FileEntry;
 use super::names::{Fate, NumberedKind, PartitionFile};
 use super::place::FilePlace;
 use super::remarks::Remarks;
@@ -50,7 +50,7 @@ impl Files {
         }
         if found.chosen.is_none() {
             if !unknown.is_empty() {
-                remarks.note(path, format!("not read: {}", some_names(unknown.into_iter())));
+                remarks.pass_over(path, "not read", unknown.into_iter());
             }
             remarks.irregular(path, &found.listing);
         }

@@ -24,6 +24,8 @@ pub struct Inventory {
     pub notes: Vec<Note>,
     /// Files beside the logs that cannot be read as what they are, and entries that cannot be read.
     pub damage: Vec<FileDamage>,
+    /// Names of entries that are passed over, as notes tell them.
+    pub passed_over: Vec<String>,
     /// The archives among the named paths.
     pub(super) archives: Vec<Arc<Archive>>,
     /// Each named path with what it leads to.

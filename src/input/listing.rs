@@ -139,9 +139,11 @@ fn millis(time: SystemTime) -> Timestamp {
     })
 }
 
+/// Names of many that a note tells.
+pub(super) const SHOWN: usize = 5;
+
 /// A few names of many, for a note.
 pub(super) fn some_names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 5;
     let more = names.len().saturating_sub(SHOWN);
     // File names are somebody else's bytes: control characters do not reach a terminal.
     let shown: Vec<_> = names.take(SHOWN).map(|name| name.escape_debug().to_string()).collect();

@@ -2,6 +2,7 @@
 //! the end, when all of them are.
 
 use super::inventory::{FileDamage, Note};
+use super::listing::{SHOWN, some_names};
 use crate::format::{Damage, DamageKind};
 use crate::units::FilePosition;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,28 @@ use std::path::{Path, PathBuf};
 pub(super) struct Remarks {
     notes: Vec<(PathBuf, String)>,
     damage: Vec<(PathBuf, Damage)>,
+    passed_over: Vec<String>,
 }
 
 impl Remarks {
     pub fn note(&mut self, path: &Path, detail: impl Into<String>) {
         self.notes.push((path.to_owned(), detail.into()));
+    }
+
+    /// Entries of a directory that are passed over, each by its name.
+    pub fn pass_over<'a>(
+        &mut self,
+        path: &Path,
+        why: &str,
+        names: impl ExactSizeIterator<Item = &'a str> + Clone,
+    ) {
+        self.note(path, format!("{why}: {}", some_names(names.clone())));
+        self.passed_over.extend(names.take(SHOWN).map(str::to_owned));
+    }
+
+    /// Their names, as far as they are told.
+    pub fn passed_over(&self) -> Vec<String> {
+        self.passed_over.clone()
     }
 
     /// A file that is not what its name says.

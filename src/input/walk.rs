@@ -217,7 +217,7 @@ impl Walk {
         let unknown = |name: &&str| LogDirFile::parse(name) == LogDirFile::Unknown;
         let names: Vec<_> = listing.files.iter().map(|file| file.name.as_str()).filter(unknown).collect();
         if !names.is_empty() {
-            self.remarks.note(directory, format!("not read: {}", some_names(names.into_iter())));
+            self.remarks.pass_over(directory, "not read", names.into_iter());
         }
         self.remarks.irregular(directory, listing);
     }
@@ -268,12 +268,12 @@ impl Remarks {
             }
         }
         if !listing.others.is_empty() {
-            let names = some_names(listing.others.iter().map(String::as_str));
-            let said = format!("no regular files, not read: {names}");
+            let names = listing.others.iter().map(String::as_str);
+            let why = "no regular files, not read";
             if listing.others.iter().any(|name| holds_records(name)) {
-                self.unreadable(directory, said);
+                self.unreadable(directory, format!("{why}: {}", some_names(names)));
             } else {
-                self.note(directory, said);
+                self.pass_over(directory, why, names);
             }
         }
         for (name, error) in &listing.unreadable {

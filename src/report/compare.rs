@@ -116,7 +116,7 @@ pub struct Range {
     /// Records of it that are no markers.
     pub records: u64,
     /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-records`, `other-writer`,
-    /// `other-leader-epoch`, `newest-value`, `tombstone`, `marker`.
+    /// `other-leader-epoch`, `other-time`, `newest-value`, `tombstone`, `marker`.
     pub what: String,
     /// The smallest and the largest leader epoch of its batches.
     pub leader_epochs: Option<[i32; 2]>,

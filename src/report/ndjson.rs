@@ -119,21 +119,19 @@ pub fn answer<T: Serialize>(answer: &Answer<T>, out: &mut dyn Write) -> io::Resu
     for told in ["schemaVersion", "tool", "invocation", "redaction"] {
         remove(&mut summary, told);
     }
-    let fields = summary.as_object_mut().into_iter().flat_map(|fields| fields.iter_mut());
-    for (name, entries) in fields.filter(|(_, value)| value.is_array()) {
-        let Value::Array(entries) = entries.take() else { continue };
-        for entry in &entries {
+    for (name, entries) in summary.as_object().into_iter().flatten() {
+        for entry in entries.as_array().into_iter().flatten() {
             match entry {
                 Value::Object(_) => line(singular(name), entry, out)?,
                 other => line(singular(name), &json!({ "value": other }), out)?,
             }
         }
     }
+    if let Some(fields) = summary.as_object_mut() {
+        fields.retain(|_, value| !value.is_array());
+    }
     for damage in &answer.coverage.damage {
         line("damage", damage, out)?;
-    }
-    if let Some(fields) = summary.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
     }
     if let Some(coverage) = summary.get_mut("coverage") {
         remove(coverage, "damage");

@@ -54,6 +54,8 @@ impl std::fmt::Debug for Redactor {
     }
 }
 
+/// Sentences about files.
+const DETAIL: &str = "detail";
 /// The field that holds the answer itself.
 const ANSWER: &str = "";
 /// Fields that hold text of a key or a value, as a string or a list of strings.
@@ -131,11 +133,21 @@ impl Redactor {
 
     /// Redacts an answer, and puts into it what was done.
     pub fn redact(&self, answer: &mut Value) {
+        self.redact_with(answer, &[]);
+    }
+
+    /// The same where sentences may hold further names, each with the field that it would stand in.
+    fn redact_with(&self, answer: &mut Value, names: &[(&'static str, String)]) {
         if self.mode == Mode::None {
             return;
         }
         let mut secrets = Secrets::default();
         self.gather(answer, ANSWER, &mut secrets);
+        if self.mode == Mode::All {
+            for (field, name) in names {
+                secrets.add(name, self.named(field, name));
+            }
+        }
         let hide = Hide::of(&secrets);
         self.walk(answer, ANSWER, &hide);
         if let Some(fields) = answer.as_object_mut() {
@@ -155,8 +167,9 @@ impl Redactor {
         if self.mode == Mode::None {
             return Ok(report);
         }
+        let names = report.coverage.names.clone();
         let mut value = serde_json::to_value(report)?;
-        self.redact(&mut value);
+        self.redact_with(&mut value, &names);
         serde_json::from_value(value)
     }
 
@@ -171,8 +184,9 @@ impl Redactor {
         if self.mode == Mode::None {
             return Ok(answer);
         }
+        let names = answer.coverage.names.clone();
         let mut value = serde_json::to_value(answer)?;
-        self.redact(&mut value);
+        self.redact_with(&mut value, &names);
         serde_json::from_value(value)
     }
 
@@ -233,6 +247,7 @@ impl Redactor {
                     Class::Key => self.hidden(text),
                     Class::Name if self.mode == Mode::All => self.named(field, text),
                     Class::Word => return,
+                    _ if field == DETAIL => self.quoted(&hide.in_sentence(text)),
                     _ => hide.in_sentence(text),
                 };
             }
@@ -255,6 +270,31 @@ impl Redactor {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+    }
+
+    /// What a file says is quoted where it is no good, and may say anything.
+    fn quoted(&self, sentence: &str) -> String {
+        let mut out = String::with_capacity(sentence.len());
+        let mut rest = sentence;
+        while let Some((before, behind)) = rest.split_once('"') {
+            let mut escaped = false;
+            let end = behind.find(|c: char| {
+                let ends = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                ends
+            });
+            let Some((said, after)) = end.and_then(|at| Some((behind.get(..at)?, behind.get(at + 1..)?)))
+            else {
+                break;
+            };
+            out.push_str(before);
+            out.push('"');
+            out.push_str(&self.hidden(said));
+            out.push('"');
+            rest = after;
+        }
+        out.push_str(rest);
+        out
     }
 
     /// A business key, or one part of a joined one.

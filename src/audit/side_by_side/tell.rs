@@ -50,6 +50,7 @@ impl Teller<'_> {
                 DifferenceKind::Records => (&mut told.different, None, "other-records"),
                 DifferenceKind::Writer => (&mut told.different, None, "other-writer"),
                 DifferenceKind::LeaderEpoch => (&mut told.different, None, "other-leader-epoch"),
+                DifferenceKind::Time => (&mut told.different, None, "other-time"),
             };
             into.push(range(difference, side, what));
         }

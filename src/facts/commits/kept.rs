@@ -132,6 +132,8 @@ pub struct Position {
     pub count: u64,
     /// The time and the generation of the last one.
     pub(super) last_commit: Option<(Option<i64>, i32)>,
+    /// The record in which the last one stands, while it stands.
+    pub(super) written_at: Option<Offset>,
     /// The last one before a deletion.
     pub(super) before_deletion: Option<Offset>,
     pub(super) topic_id: Option<[u8; 16]>,

@@ -11,7 +11,8 @@
 //! one by one, data is passed over. A header of type `x` or `L` tells of the next one.
 //!
 //! Nothing is written, so no name can lead out of the archive; one that would is not read, and said.
-//! Links are not followed. Of files with one name the last counts, as where an archive is unpacked.
+//! Symbolic links are not followed. A hard link stands for a file that the archive had before: `tar` writes
+//! one where it meets a file a second time. Of files with one name the last counts, as where an archive is unpacked.
 //! Where bytes are no header, the next one is looked for, block by block.
 
 use super::super::listing::{FileEntry, Link, Listing, Stands};
@@ -251,6 +252,27 @@ impl Index {
             }
             Kind::Sparse => Entry::Link(Link { name: String::new(), stands: Stands::Sparse }),
             Kind::Other => Entry::Other,
+        };
+        let entry = match entry {
+            Entry::Link(Link { stands: Stands::HardLink(target), name: of_link }) => {
+                match self.file(parts_of(&target)) {
+                    // The same name again: nothing new.
+                    Some(_) if parts_of(&target).eq(parts_of(&String::from_utf8_lossy(&name))) => return,
+                    Some((start, len)) => Entry::File(Stored { start, len, modified }),
+                    None => {
+                        if names_records(&String::from_utf8_lossy(&name)) {
+                            let shown = String::from_utf8_lossy(&name).escape_debug().to_string();
+                            let of = target.escape_debug();
+                            let said = format!(
+                                "{shown}: a hard link to {of}, which does not stand in front of it: not read"
+                            );
+                            self.remark(at, Weight::Damage, said);
+                        }
+                        Entry::Link(Link { stands: Stands::HardLink(target), name: of_link })
+                    }
+                }
+            }
+            entry => entry,
         };
         if let Err(why) = self.add(at, &name, entry) {
             let shown = String::from_utf8_lossy(name.get(..name.len().min(200)).unwrap_or_default())
@@ -493,6 +515,11 @@ impl Told {
             }
         }
     }
+}
+
+/// The names of a path in an archive.
+fn parts_of(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|part| !part.is_empty() && *part != ".")
 }
 
 /// A long name ends at its first zero.

@@ -7,6 +7,7 @@
 use super::episode::{Episode, count};
 use super::pair::{self, Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were};
+use super::pipeline;
 use super::publication::{News, Overlap};
 use super::resumed::Restart;
 use super::{Words, cause, dropped, kept, lines};
@@ -166,19 +167,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts,
         alternatives: publication.into_iter().chain([
             concurrent,
-            match &restart {
-                Some(restart) => kept(
-                    "pipeline-replay",
-                    format!(
-                        "if group {} is not the application's own: that one may have stepped back; no committed position here did",
-                        restart.group()
-                    ),
-                ),
-                None => kept(
-                    "pipeline-replay",
-                    "if this application reads another topic, its consumer group may have stepped back; no committed position here did",
-                ),
-            },
+            kept("pipeline-replay", pipeline::unlinked(episode, restart.as_ref().map(Restart::group))),
             dropped(
                 "retry-without-idempotence",
                 if same_id {

@@ -65,6 +65,32 @@ fn source_rewind<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
     })
 }
 
+/// Why a replay is not excluded where no step back is linked with the writers: whether a group stepped back at
+/// all, and which.
+pub(super) fn unlinked(episode: &Episode<'_>, own_group: Option<&str>) -> String {
+    let elsewhere =
+        |rewind: &&Rewind| rewind.kind == RewindKind::SteppedBack && rewind.topic != episode.topic_name();
+    let mut steps = episode.relations.rewinds.iter().filter(elsewhere);
+    let (first, more) = (steps.next(), steps.count());
+    match (first, own_group) {
+        (Some(step), _) => {
+            let more = match more {
+                0 => String::new(),
+                1 => ", one more step back is told".to_owned(),
+                more => format!(", {more} more steps back are told"),
+            };
+            format!(
+                "group {} stepped back on {}-{} from {} to {}{more}: if that is this application's, it read and wrote again; nothing here links the two",
+                step.group, step.topic, step.partition, step.from, step.to
+            )
+        }
+        (None, Some(group)) => format!(
+            "if group {group} is not the application's own: that one may have stepped back; no committed position here did"
+        ),
+        (None, None) => "if this application reads another topic, its consumer group may have stepped back; no committed position here did".to_owned(),
+    }
+}
+
 /// Adds the steps back that the finding rests on.
 pub(super) fn link(finding: &mut Finding, episode: &Episode<'_>, examples: Examples) {
     let mut steps: Vec<&Rewind> =

@@ -109,6 +109,7 @@ fn apart_ranges(pair: &ReplicaPair<'_>) -> Vec<DivergentRange> {
             DifferenceKind::OnlyB => format!("only in {b}"),
             DifferenceKind::Records => "other records".to_owned(),
             DifferenceKind::Writer => "the same records of another producer, epoch or sequence".to_owned(),
+            DifferenceKind::Time => "the same records with another time of appending".to_owned(),
             DifferenceKind::LeaderEpoch => return None,
         };
         Some(pair.range(ab, difference.first_offset.0, difference.last_offset.0, what))

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
+    /// Names that sentences may hold and no field does, with the field that they would stand in; never written.
+    #[serde(skip)]
+    pub names: Vec<(&'static str, String)>,
     /// Partition directories.
     pub partitions: u64,
     /// Segments in them.
