@@ -33,7 +33,10 @@ impl Remarks {
 
     /// Their names, as far as they are told.
     pub fn passed_over(&self) -> Vec<String> {
-        self.passed_over.clone()
+        let mut names = self.passed_over.clone();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// A file that is not what its name says.
