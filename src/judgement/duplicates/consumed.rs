@@ -7,6 +7,7 @@
 use super::episode::{Episode, count};
 use super::pair;
 use crate::finding::ConsumedBy;
+use crate::relations::Relations;
 use crate::units::Offset;
 use std::collections::BTreeMap;
 
@@ -16,23 +17,12 @@ pub(super) fn by(episode: &Episode<'_>) -> Vec<ConsumedBy> {
     if relations.positions.is_empty() {
         return Vec::new();
     }
-    let mut copies: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
-    for pair in episode.pairs() {
-        copies.entry(pair.later.partition).or_default().push(pair.later.offset);
-    }
+    let mut here: BTreeMap<u32, Vec<(&str, Offset)>> = BTreeMap::new();
     let mut behind: BTreeMap<&str, usize> = BTreeMap::new();
-    for (&at, offsets) in &mut copies {
-        offsets.sort_unstable();
-        let Some(note) = pair::partition(relations, at) else { continue };
-        let Some(topic) = usize::try_from(note.topic).ok().and_then(|at| relations.topics.get(at)) else {
-            continue;
-        };
-        let here = |position: &&crate::relations::PositionNote| {
-            position.topic == topic.name && position.partition == note.partition
-        };
-        for position in relations.positions.iter().filter(here) {
-            let passed = offsets.partition_point(|offset| *offset < position.highest);
-            *behind.entry(&position.group).or_default() += passed;
+    for pair in episode.pairs() {
+        let at = pair.later.partition;
+        for &(group, highest) in here.entry(at).or_insert_with(|| positions(relations, at)).iter() {
+            *behind.entry(group).or_default() += usize::from(pair.later.offset < highest);
         }
     }
     let all = episode.surplus();
@@ -42,4 +32,16 @@ pub(super) fn by(episode: &Episode<'_>) -> Vec<ConsumedBy> {
         copies: count(passed),
     });
     told.collect()
+}
+
+/// The groups that read a partition, each with the largest position that it committed there.
+fn positions(relations: &Relations, at: u32) -> Vec<(&str, Offset)> {
+    let note = pair::partition(relations, at);
+    let topic = note.and_then(|note| relations.topics.get(usize::try_from(note.topic).ok()?));
+    let Some((note, topic)) = note.zip(topic) else { return Vec::new() };
+    let here = relations
+        .positions
+        .iter()
+        .filter(|position| position.topic == topic.name && position.partition == note.partition);
+    here.map(|position| (position.group.as_str(), position.highest)).collect()
 }

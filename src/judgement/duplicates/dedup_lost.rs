@@ -10,8 +10,6 @@ use super::phrase::{are, pairs_of, records};
 use super::{Words, cause, dropped, lines, window};
 use crate::finding::phrase::range;
 use crate::finding::{Confidence, Level};
-use crate::units::Sequence;
-use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     let (earlier, later) = (&pair.earlier, &pair.later);
@@ -69,24 +67,33 @@ fn snapshot_between(episode: &Episode<'_>) -> Option<(Memory, String)> {
 
 /// What is equal in originals and copies: sequences, records, and, as a rule, the checksums of the batches.
 fn equal(episode: &Episode<'_>) -> String {
-    let sequences: BTreeSet<i32> =
-        episode.pairs().filter_map(|pair| pair.later.sequence.map(Sequence::get)).collect();
-    let told = match sequences.first().zip(sequences.last()) {
+    let groups = &episode.relations.groups;
+    let sequences = episode.pairs().filter_map(|pair| Some([i64::from(pair.later.sequence?.get())]));
+    let (mut first, mut last, mut different) = (None, None, 0_usize);
+    for [sequence] in groups.sorted(sequences) {
+        first.get_or_insert(sequence);
+        different += usize::from(last.replace(sequence) != Some(sequence));
+    }
+    let told = match first.zip(last) {
         // In several pieces, or over the end of all sequences, it is no range.
-        Some((&first, &last)) if i64::from(last) - i64::from(first) + 1 == length(sequences.len()) => {
-            format!(" {}", range(first.into(), last.into()))
+        Some((first, last)) if last - first + 1 == length(different) => {
+            format!(" {}", range(first, last))
         }
         _ => String::new(),
     };
-    let batches: BTreeMap<_, _> = episode
-        .pairs()
-        .map(|pair| {
-            let (earlier, later) = (&pair.earlier.batch, &pair.later.batch);
-            ((pair.later.partition, later.base_offset), earlier.crc == later.crc)
-        })
-        .collect();
-    let same = batches.values().filter(|same| **same).count();
-    let all = batches.len();
+    let batches = episode.pairs().zip(0_i64..).map(|(pair, at)| {
+        let (earlier, later) = (&pair.earlier.batch, &pair.later.batch);
+        [i64::from(pair.later.partition), later.base_offset.0, at, i64::from(earlier.crc == later.crc)]
+    });
+    let (mut all, mut same) = (0_usize, 0_usize);
+    let mut batches = groups.sorted(batches).peekable();
+    while let Some([partition, batch, _, is_same]) = batches.next() {
+        // One record of a batch stands for all.
+        if batches.peek().is_none_or(|[of, next, ..]| (*of, *next) != (partition, batch)) {
+            all += 1;
+            same += usize::from(is_same == 1);
+        }
+    }
     let noun = if all == 1 { "batch" } else { "batches" };
     format!(
         "producer id, epoch, sequences{told} and records are equal, and so is the checksum in {same} of {all} {noun}"

@@ -16,6 +16,7 @@ use crate::facts::{Rewind, RewindKind};
 use crate::finding::{Confidence, Finding, Level};
 use crate::judgement::rewinds;
 use crate::relations::{SessionNote, StoredCopy, TimeSource};
+use std::collections::BTreeSet;
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     has_source(pair) || rewind(pair).is_some()
@@ -93,10 +94,8 @@ pub(super) fn unlinked(episode: &Episode<'_>, own_group: Option<&str>) -> String
 
 /// Adds the steps back that the finding rests on.
 pub(super) fn link(finding: &mut Finding, episode: &Episode<'_>, examples: Examples) {
-    let mut steps: Vec<&Rewind> =
+    let steps: BTreeSet<&Rewind> =
         episode.pairs().flat_map(|pair| [rewind(&pair), source_rewind(&pair)]).flatten().collect();
-    steps.sort_unstable();
-    steps.dedup();
     let most = match examples {
         Examples::AtMost(most) => most,
         Examples::All => usize::MAX,

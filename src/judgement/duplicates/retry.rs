@@ -12,7 +12,6 @@ use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::duration;
 use crate::finding::{Confidence, Level};
 use crate::units::Offset;
-use std::collections::BTreeMap;
 
 /// Retries end with `delivery.timeout.ms`, two minutes by default; clocks and pauses get their share.
 const LATE_MS: i64 = 10 * 60 * 1000;
@@ -33,26 +32,30 @@ struct Batches {
 
 impl Batches {
     fn of(episode: &Episode<'_>) -> Self {
-        let mut found = BTreeMap::new();
-        for pair in episode.pairs().filter(|pair| pair.level == Level::E1) {
+        let again = episode.pairs().filter(|pair| pair.level == Level::E1).zip(0_i64..).map(|(pair, at)| {
             let (earlier, later) = (&pair.earlier.batch, &pair.later.batch);
-            found.entry((pair.later.partition, later.base_offset)).or_insert((
-                earlier.base_offset,
-                earlier.crc == later.crc,
-                later.records > 1,
-            ));
+            let (same_crc, of_several) = (earlier.crc == later.crc, later.records > 1);
+            let copy = [i64::from(pair.later.partition), later.base_offset.0];
+            [copy[0], copy[1], at, earlier.base_offset.0, i64::from(same_crc), i64::from(of_several)]
+        });
+        let mut found = Self::default();
+        let mut before = None;
+        for [partition, copy, _, original, same_crc, of_several] in episode.relations.groups.sorted(again) {
+            if let Some((of, last, earlier)) = before {
+                // One record of a batch stands for all.
+                if (of, last) == (partition, copy) {
+                    continue;
+                }
+                if of == partition && original < earlier && found.turned.is_none() {
+                    found.turned = Some((Offset(original), Offset(earlier)));
+                }
+            }
+            found.all += 1;
+            found.same_crc += usize::from(same_crc == 1);
+            found.of_several += usize::from(of_several == 1);
+            before = Some((partition, copy, original));
         }
-        let pairs = found.iter().zip(found.iter().skip(1));
-        let turned = pairs
-            .filter(|((place, _), (next, _))| place.0 == next.0)
-            .find(|((_, batch), (_, next))| next.0 < batch.0)
-            .map(|((_, batch), (_, next))| (next.0, batch.0));
-        Self {
-            all: found.len(),
-            same_crc: found.values().filter(|batch| batch.1).count(),
-            of_several: found.values().filter(|batch| batch.2).count(),
-            turned,
-        }
+        found
     }
 
     fn words(&self) -> String {
