@@ -350,6 +350,8 @@ fn case_9_zeros_that_are_not_damage_and_zeros_that_are() {
         ]
     );
     assert_eq!(damage("hole-0"), [("bad-length".to_owned(), false, end, 400)]);
+    let details = report["coverage"]["damage"].to_string();
+    assert!(details.contains("the log goes on behind them; 2 batches were read behind it"), "{details}");
     assert_eq!(report["coverage"]["batches"], 3 + 2 + 5, "both batches beyond the hole are read");
     assert_eq!(report["verdict"]["complete"], false);
 }

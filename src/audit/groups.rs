@@ -295,10 +295,8 @@ impl Grouping<'_> {
             for row in equal {
                 let Some(view) = view_of(self.partitions, row).filter(|view| view.judged) else { continue };
                 let (before, behind) = topics.entry(view.topic).or_insert((false, false));
-                if row.offset >= view.log_start {
-                    *behind = true;
-                } else if view.facts.withheld_at(row.offset).is_none() {
-                    *before = true;
+                if view.facts.withheld_at(row.offset).is_none() {
+                    *(if row.offset < view.log_start { before } else { behind }) = true;
                 }
             }
             for (topic, sides) in topics {

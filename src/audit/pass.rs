@@ -336,6 +336,8 @@ struct Current<'s> {
     outcome: PartitionOutcome,
     /// The batches out of line of which the last damage note tells.
     out_of_line: Option<OutOfLine>,
+    /// The newest damage note about bytes between batches, and the batches that were read behind them.
+    behind: Option<(usize, u64)>,
 }
 
 /// Batches one behind the other whose offsets do not go on.
@@ -452,6 +454,7 @@ impl<'s> Fold<'s> {
             trail: Trail::default(),
             outcome: PartitionOutcome::default(),
             out_of_line: None,
+            behind: None,
         });
     }
 
@@ -542,6 +545,8 @@ impl<'s> Fold<'s> {
                 Ok(Some(SegmentItem::Damage(damage))) => {
                     current.take(at, std::mem::take(&mut gathered), self.rows)?;
                     current.ledger.damage(at, &damage);
+                    current.tell_behind();
+                    current.behind = Some((current.outcome.damage.len(), 0));
                     current.outcome.damage.push((at, damage));
                 }
                 Ok(None) => break,
@@ -570,8 +575,20 @@ impl Current<'_> {
         self.walk = Some((at, walk));
     }
 
+    /// Adds to a damage note how many batches were read behind it, up to the next one or the end of the file.
+    fn tell_behind(&mut self) {
+        if let Some((at, batches)) = self.behind.take()
+            && batches > 0
+            && let Some((_, damage)) = self.outcome.damage.get_mut(at)
+        {
+            let verb = if batches == 1 { "was" } else { "were" };
+            damage.detail = format!("{}; {} {verb} read behind it", damage.detail, counted(batches, "batch"));
+        }
+    }
+
     /// Keeps what is wrong with the indexes of a segment that is read to its end.
     fn leave_segment(&mut self) {
+        self.tell_behind();
         let Some((at, Some(walk))) = self.walk.take() else { return };
         // Where batches lie, or how long the file should be, is not known behind damage.
         let damaged = self.outcome.damage.last().is_some_and(|(segment, _)| *segment == at);
@@ -614,6 +631,9 @@ impl Current<'_> {
             let (position, base_offset) = (first.position, first.header.base_offset);
             self.outcome.starts.push(ChunkStart { segment, position, base_offset });
             self.enter_segment(segment);
+        }
+        if let Some((_, batches)) = &mut self.behind {
+            *batches += u64::try_from(gathered.facts.len()).unwrap_or(0);
         }
         for (fact, &readable) in gathered.facts.iter().zip(&gathered.readable) {
             self.ledger.batch(fact);

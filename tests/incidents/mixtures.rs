@@ -251,6 +251,16 @@ fn what_is_deleted_and_did_not_come_again_is_counted_and_no_more() {
 }
 
 #[test]
+fn what_came_again_behind_the_log_start_and_was_aborted_was_read_once() {
+    let case = Case::new();
+    let log = write(SegmentBuilder::new(), 1, 0, FIRST_TIME, 0..4);
+    let log = transaction(log, (7, 0, 0), FIRST_TIME + HOUR, 0..3).abort(7, 0);
+    case.log("orders-0", log).file("", "log-start-offset-checkpoint", b"0\n1\norders 0 4\n");
+    let notes = case.report("record-key")["coverage"]["notes"].to_string();
+    assert!(notes.contains("orders-0 4 below offset 4") && !notes.contains("stand again"), "{notes}");
+}
+
+#[test]
 fn events_of_aborted_transactions_that_nobody_wrote_again_are_counted() {
     let told = |segment: SegmentBuilder| -> Vec<(String, Value)> {
         let case = Case::new();
