@@ -10,7 +10,7 @@
 
 use super::episode::{Episode, count};
 use super::pair::Pair;
-use super::phrase::{delay, pairs_of, records, were};
+use super::phrase::{delay, pairs_of, records, session_life, were};
 use super::{Examples, Words, cause, dropped, kept, lines};
 use crate::facts::{Rewind, RewindKind};
 use crate::finding::{Confidence, Finding, Level};
@@ -142,6 +142,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             step.group, step.topic, step.partition, step.from, step.to
         ));
     }
+    if episode.sessions().len() == 2 {
+        let sessions = [episode.earlier_session, episode.later_session].into_iter().flatten();
+        facts.extend(sessions.map(|session| session_life(episode.relations, episode.topic, session)));
+    }
     facts.extend(pairs_of(episode));
     let told_apart =
         episode.all(|p| !p.same_session() && p.earlier.session.is_some() && p.later.session.is_some());
@@ -208,9 +212,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         } else {
             lines(["the pipeline's log: restarts, rebalances, offset resets at that time"])
         },
-        advice: lines([
-            "let the pipeline commit its position with its output (exactly-once), or shorten its commit interval",
-            "drop repeats by business key in the consumers of the output",
-        ]),
+        advice: if may_fan_out {
+            lines([
+                "find out what writes both topics: one application, a pipeline between them, or one from a third place",
+                "let whatever it is commit its position with its output",
+                "drop repeats by business key in the consumers of the output",
+            ])
+        } else {
+            lines([
+                "let the pipeline commit its position with its output (exactly-once), or shorten its commit interval",
+                "drop repeats by business key in the consumers of the output",
+            ])
+        },
     }
 }
