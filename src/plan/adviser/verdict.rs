@@ -288,7 +288,9 @@ impl Topic<'_> {
             }
             Kind::Unclear => format!("{of}{differ}; nothing tells whether these are copies or other events"),
             Kind::Event(Sign::Agree) => {
-                format!("{of}{differ}; records that share one are equal in every other field that differs between events")
+                format!(
+                    "{of}{differ}; records that share one are equal in every other field that differs between events"
+                )
             }
             Kind::Event(Sign::Stretch) => format!("{of}{differ}, whole stretches of them in their old order"),
             Kind::Event(Sign::Soon) => format!("{of}{differ}, and stand soon behind it"),

@@ -25,6 +25,18 @@ pub(super) fn what(finding: &Finding) -> &'static str {
 /// One line: key, place, writer, time, distance, remarks.
 type Cells = [String; 6];
 
+/// The distance of a copy that has the time of what it repeats.
+const SAME_TIME: &str = "same client time";
+
+fn columns_of(lines: &[Cells]) -> Vec<usize> {
+    (0..6).map(|cell| lines.iter().map(|line| width(&line[cell])).max().unwrap_or(0)).collect()
+}
+
+/// How wide a line with all cells is: indented, with two columns between cells.
+fn wide(columns: &[usize]) -> usize {
+    columns.iter().filter(|columns| **columns > 0).map(|columns| columns + 2).sum()
+}
+
 pub(super) fn show(page: &mut Page, finding: &Finding) {
     let key_columns = (page.width().columns() / 4).clamp(10, 40);
     let known_day = finding
@@ -37,8 +49,14 @@ pub(super) fn show(page: &mut Page, finding: &Finding) {
     for group in finding.groups.iter().take(GROUPS) {
         group_lines(&mut lines, group, key_columns, places, known_day.as_deref(), page.zone());
     }
-    let columns: Vec<usize> =
-        (0..6).map(|cell| lines.iter().map(|line| width(&line[cell])).max().unwrap_or(0)).collect();
+    let mut columns = columns_of(&lines);
+    if wide(&columns) > page.width().columns() {
+        // The heading says whose times these are.
+        for distance in lines.iter_mut().map(|line| &mut line[4]).filter(|cell| *cell == SAME_TIME) {
+            "same time".clone_into(distance);
+        }
+        columns = columns_of(&lines);
+    }
     for line in &lines {
         let padded = |cell: usize| {
             let missing = columns[cell].saturating_sub(width(&line[cell]));
@@ -110,7 +128,7 @@ fn group_lines(
     let mut before: Option<i64> = None;
     for (index, copy) in group.copies.iter().take(COPIES).enumerate() {
         let distance = copy.timestamp.zip(before).map(|(this, earlier)| match copy.level {
-            Some(Level::E1 | Level::E2 | Level::E3) if this == earlier => "same client time".to_owned(),
+            Some(Level::E1 | Level::E2 | Level::E3) if this == earlier => SAME_TIME.to_owned(),
             _ => later(this.saturating_sub(earlier)),
         });
         let mut remarks = Vec::new();
