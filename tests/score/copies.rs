@@ -66,6 +66,58 @@ pub fn accusations(label: &Label, report: &Report) -> Vec<String> {
     bad
 }
 
+/// Copies of one group are of one event, have its key, and repeat each other.
+pub fn groups(label: &Label, report: &Report) -> Vec<String> {
+    let mut events: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
+    for group in &label.groups {
+        let key = group.business_key.as_str().map_or_else(|| group.business_key.to_string(), str::to_owned);
+        for copy in &group.copies {
+            events.entry(copy.place()).or_default().insert(key.clone());
+        }
+    }
+    let mut strangers = Vec::new();
+    let mut other_keys = Vec::new();
+    let mut repeats = Vec::new();
+    for group in
+        report.findings.iter().filter(|finding| is_duplicate_code(&finding.code)).flat_map(|f| &f.groups)
+    {
+        let places: BTreeSet<Place> = group.copies.iter().map(Copy::place).collect();
+        let of_events: Vec<&BTreeSet<String>> = places.iter().filter_map(|place| events.get(place)).collect();
+        let Some(common) = of_events.iter().copied().cloned().reduce(|a, b| &a & &b) else { continue };
+        if common.is_empty() || of_events.len() < places.len() {
+            strangers.push(places.clone());
+        } else if group.business_key.text.as_ref().is_some_and(|key| !common.contains(key)) {
+            other_keys.push((group.business_key.text.clone(), common));
+        }
+        for copy in &group.copies {
+            let Some(repeated) = &copy.repeats else { continue };
+            let place = (repeated.topic.clone(), repeated.partition, repeated.offset);
+            if place == copy.place() || !places.contains(&place) {
+                repeats.push((copy.place(), place));
+            }
+        }
+    }
+    let mut bad = Vec::new();
+    tell(&mut bad, "groups of records that are not one event", &strangers);
+    tell(&mut bad, "groups with another key (report, label)", &other_keys);
+    tell(&mut bad, "copies that repeat what is not in their group", &repeats);
+    bad
+}
+
+/// How many surplus copies are reported under a code that the label accepts beside its own.
+pub fn under_other_codes(label: &Label, report: &Report) -> usize {
+    let accused = accused(report);
+    let own = label.groups.iter().filter(|group| !group.is_innocent());
+    own.flat_map(|group| {
+        let code = group.codes().next().unwrap_or_default();
+        surplus(group, &accused)
+            .into_iter()
+            .filter(|place| accused.get(place).is_some_and(|codes| !codes.contains(code)))
+            .collect::<Vec<_>>()
+    })
+    .count()
+}
+
 /// Producer, epoch, sequence and visibility of every copy that label and report both name.
 pub fn writers(label: &Label, report: &Report) -> Vec<String> {
     let wrote: BTreeMap<_, _> =

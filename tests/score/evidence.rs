@@ -1,7 +1,7 @@
 //! Gaps, open transactions and damage: each labelled one reported, and no other.
 
 use super::label::Label;
-use super::report::{Damage, Report};
+use super::report::{Damage, Gap, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -17,6 +17,20 @@ fn gap_finding(reason: &str) -> Option<(&'static str, &'static str)> {
         }
         _ => return None,
     })
+}
+
+/// Whether a gap that the label does not list follows from what it lists: bytes that cannot be read, or a
+/// producer with more than one epoch.
+fn follows(gap: &Gap, label: &Label) -> bool {
+    let epochs = || {
+        let of = label.producers.iter().filter(|producer| producer.producer_id == gap.producer_id);
+        of.map(|producer| producer.producer_epoch).collect::<BTreeSet<_>>().len()
+    };
+    match gap.reason.as_str() {
+        "damage" => !label.damage.is_empty(),
+        "epoch-change" => epochs() > 1,
+        _ => false,
+    }
 }
 
 /// Reasons that files alone cannot always tell apart.
@@ -44,7 +58,7 @@ pub fn gaps(label: &Label, report: &Report) -> Vec<String> {
                     finding.code, finding.severity, gap.reason
                 ));
             }
-            if !labelled.contains_key(&at) && !["damage", "epoch-change"].contains(&gap.reason.as_str()) {
+            if !labelled.contains_key(&at) && !follows(gap, label) {
                 bad.push(format!("false alarm: gap {at:?} {}", gap.reason));
             }
         }

@@ -336,3 +336,47 @@ fn a_producer_that_wrote_nothing_is_told() {
     let told = told_when("/producers/1/producerId", &json!(99));
     assert_tells(&told, "a producer that wrote nothing");
 }
+
+#[test]
+fn groups_hold_one_event_with_its_key_and_repeat_each_other() {
+    let mut label = label();
+    label["groups"][0]["businessKey"] = json!("order-3");
+    label["groups"][1]["businessKey"] = json!("order-1");
+    let told_of = |change: &dyn Fn(&mut Value)| {
+        let mut report = report();
+        change(&mut report["findings"][0]["groups"][0]);
+        told(&label, &report, 1)
+    };
+    assert_eq!(told_of(&|group| group["businessKey"] = json!({"text": "order-3"})), "");
+    assert_tells(
+        &told_of(&|group| group["businessKey"] = json!({"text": "nobody"})),
+        "1 groups with another key",
+    );
+    assert_tells(
+        &told_of(&|group| group["copies"][0] = copy(0, 7, 0)),
+        "1 groups of records that are not one event",
+    );
+    let repeats = |offset: i64| json!({"topic": "orders", "partition": 0, "offset": offset});
+    assert_eq!(told_of(&|group| group["copies"][1]["repeats"] = repeats(2)), "");
+    for offset in [0, 3] {
+        let told = told_of(&|group| group["copies"][1]["repeats"] = repeats(offset));
+        assert_tells(&told, "1 copies that repeat what is not in their group");
+    }
+}
+
+#[test]
+fn one_restart_in_two_findings_and_findings_about_nothing_are_told() {
+    let mut split = report();
+    let again = split["findings"][0].clone();
+    split["findings"].as_array_mut().unwrap().push(again);
+    let mut label = label();
+    label["atMost"] = json!({});
+    assert_tells(&told(&label, &split, 1), "2 findings resend-new-session of 1 pairs of writers");
+    for code in ["offset-reuse", "index-mismatch", "idempotence-ineffective", "producer-churn"] {
+        let mut report = report();
+        let severity = super::severity(code).unwrap();
+        report["findings"].as_array_mut().unwrap().push(finding(code, severity, &json!({})));
+        label["mustNotReport"] = json!([]);
+        assert_tells(&told(&label, &report, 1), &format!("false alarm: finding {code}"));
+    }
+}

@@ -45,6 +45,8 @@ pub struct Label {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelledGroup {
+    #[serde(default)]
+    pub business_key: serde_json::Value,
     pub cause: String,
     #[serde(default)]
     pub also_acceptable: Vec<String>,

@@ -144,6 +144,7 @@ fn differences(label: &Label, report: &Report, status: i32) -> Vec<String> {
         copies::accusations(label, report),
         copies::writers(label, report),
         copies::confidence(label, report),
+        copies::groups(label, report),
         numbers::visibility(label, report),
         numbers::protection(label, report),
         numbers::producers(label, report),
@@ -151,6 +152,7 @@ fn differences(label: &Label, report: &Report, status: i32) -> Vec<String> {
         evidence::open_transactions(label, report),
         evidence::damage(label, report),
         findings::owed_and_false(label, report),
+        findings::episodes(label, report),
         consumers::rewinds(label, report),
         consumers::behind(label, report),
         contract::severities(report),
@@ -161,8 +163,20 @@ fn differences(label: &Label, report: &Report, status: i32) -> Vec<String> {
     .concat()
 }
 
+/// What is wrong, and how many surplus copies are told under another code than the label's own, which it accepts.
+struct Score {
+    bad: Vec<String>,
+    under_other_codes: usize,
+}
+
+impl Score {
+    const fn of_none(bad: Vec<String>) -> Self {
+        Self { bad, under_other_codes: 0 }
+    }
+}
+
 /// Scans a scenario and tells what is wrong.
-fn score(scenario: &Path) -> Vec<String> {
+fn score(scenario: &Path) -> Score {
     let label = Label::read(scenario);
     let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
         .arg("scan")
@@ -172,16 +186,20 @@ fn score(scenario: &Path) -> Vec<String> {
         .output()
         .unwrap();
     let Some(status @ (0 | 1 | 3)) = output.status.code() else {
-        return vec![format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim())];
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Score::of_none(vec![format!("{}: {}", output.status, said.trim())]);
     };
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     support::assert_follows_the_schema(&value);
     match serde_json::from_slice(&output.stdout) {
         Ok(report) => {
             let beside = [beside::compared(&label, scenario), beside::reconciled(&label, scenario)].concat();
-            [differences(&label, &report, status), beside].concat()
+            Score {
+                bad: [differences(&label, &report, status), beside].concat(),
+                under_other_codes: copies::under_other_codes(&label, &report),
+            }
         }
-        Err(error) => vec![format!("the report does not follow the contract: {error}")],
+        Err(error) => Score::of_none(vec![format!("the report does not follow the contract: {error}")]),
     }
 }
 
@@ -204,7 +222,7 @@ fn scenarios_are_judged_as_their_labels_say() {
     let mut lost = Vec::new();
     for scenario in scenarios() {
         let name = scenario.file_name().unwrap().to_str().unwrap().to_owned();
-        let bad = score(&scenario);
+        let bad = score(&scenario).bad;
         for line in &bad {
             println!("{name}: {line}");
         }
@@ -230,10 +248,11 @@ fn directories_of_the_laboratory() {
     let mut wrong = 0;
     for name in names.split(',') {
         let scenario = Path::new(&made).join(name);
-        let bad = std::panic::catch_unwind(|| score(&scenario))
-            .unwrap_or_else(|_| vec!["the report does not follow its schema".to_owned()]);
-        wrong += usize::from(!bad.is_empty());
-        println!("verdict\t{name}\t{}", bad.join("; ").replace('\n', " "));
+        let score = std::panic::catch_unwind(|| score(&scenario))
+            .unwrap_or_else(|_| Score::of_none(vec!["the report does not follow its schema".to_owned()]));
+        wrong += usize::from(!score.bad.is_empty());
+        let told = score.bad.join("; ").replace('\n', " ");
+        println!("verdict\t{name}\t{}\t{told}", score.under_other_codes);
     }
     assert_eq!(wrong, 0, "folders that are not judged as their labels say");
 }

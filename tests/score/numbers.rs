@@ -60,6 +60,29 @@ pub fn protection(label: &Label, report: &Report) -> Vec<String> {
             bad.push("neither idempotence-off nor idempotence-lost".into());
         }
     }
+    if label.labels_describe.is_none() && !label.producers.is_empty() {
+        let mut wrote: BTreeMap<(&str, i32), u64> = BTreeMap::new();
+        for producer in label.producers.iter().filter(|producer| producer.producer_id >= 0) {
+            *wrote.entry((&producer.topic, producer.partition)).or_default() += producer.records;
+        }
+        for topic in labelled_topics(label, report) {
+            for partition in &topic.partitions {
+                let replicas = topic.partitions.iter().filter(|other| other.partition == partition.partition);
+                if replicas.count() > 1 {
+                    continue;
+                }
+                let told =
+                    partition.protection.idempotent_records + partition.protection.transactional_records;
+                let want = wrote.get(&(topic.topic.as_str(), partition.partition)).copied();
+                if want.is_some_and(|want| want != told) {
+                    bad.push(format!(
+                        "{}-{}: {told} protected records, label {want:?}",
+                        topic.topic, partition.partition
+                    ));
+                }
+            }
+        }
+    }
     for finding in report.with_code("idempotence-lost") {
         if !label.producers.iter().any(|producer| finding.topics.contains(&producer.topic)) {
             bad.push(format!("false alarm: idempotence-lost on {:?}, never protected", finding.topics));

@@ -181,8 +181,16 @@ pub struct Counts {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Group {
+    #[serde(default)]
+    pub business_key: BusinessKey,
     pub copies: Vec<Copy>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct BusinessKey {
+    pub text: Option<String>,
 }
 
 impl Group {
@@ -205,6 +213,16 @@ pub struct Copy {
     pub producer_epoch: Option<i16>,
     pub sequence: Option<i32>,
     pub visibility: String,
+    #[serde(default)]
+    pub repeats: Option<Repeated>,
+}
+
+/// The copy that one repeats.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Repeated {
+    pub topic: String,
+    pub partition: i32,
+    pub offset: i64,
 }
 
 impl Copy {
