@@ -326,3 +326,25 @@ fn another_time_of_appending_is_a_difference() {
     assert_eq!(answer["pairs"][0]["different"][0]["what"], "other-time", "{answer:#}");
     assert_eq!(answer["pairs"][0]["firstDifference"], 0);
 }
+
+#[test]
+fn a_log_whose_leader_epochs_go_back_is_told_though_its_copy_has_them_too() {
+    let log = || {
+        [3, 1, 3].into_iter().zip(0..).fold(SegmentBuilder::new(), |log, (epoch, at)| {
+            log.leader_epoch(epoch).batch(batch().producer(7, 0, at).record(format!("k{at}"), "v"))
+        })
+    };
+    let tree = Tree::new();
+    let paths = [tree.log("a/orders-0", log()), tree.log("b/orders-0", log())];
+    let answer = told(&paths, &[], 0);
+    let codes: Vec<_> =
+        answer["findings"].as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
+    assert_eq!(codes, ["leader-epoch-anomaly"], "{answer:#}");
+}
+
+#[test]
+fn the_timeline_has_the_steps_back_of_groups() {
+    let scenario = set("consumer-rewind", &["data", "data"]);
+    let events = told_alone(&scenario);
+    assert!(events.iter().any(|event| event["kind"] == "rewind"), "{events:#?}");
+}

@@ -41,6 +41,12 @@ use collisions::Copies;
 /// A partition with what lies beside its log and what its batches say.
 pub type Partition<'a> = (&'a PartitionContext, &'a PartitionFacts);
 
+/// Leader epochs that go back, or contradict the checkpoint.
+#[must_use]
+pub fn leader_epochs(partitions: &[Partition<'_>]) -> Vec<Finding> {
+    leader_epochs::judge(partitions)
+}
+
 /// The findings about single facts: everything but duplicates.
 ///
 /// `partitions` are those that `sessions` were built from, of the leading replica each; `copies` are

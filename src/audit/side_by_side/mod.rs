@@ -176,9 +176,18 @@ fn compare_all(
         crate::candidates::spill::Sorter::new(shares.wanted, space.clone())
     })?;
     answer.findings = judgement::replicas::judge(&replicas);
-    judgement::identify(&mut answer.findings, &std::collections::BTreeMap::new());
+    // What each log says by itself; a topic whose replicas contradict each other in this is told once.
     let of_pairs: Vec<usize> = every.iter().copied().filter(|&at| in_pair(at)).collect();
-    let events = tell::events(&inventory, &judged, &of_pairs, &answer.findings);
+    let chosen: Vec<_> = of_pairs.iter().filter_map(|&at| judged.get(at).copied()).collect();
+    for finding in judgement::leader_epochs(&chosen) {
+        let is_told =
+            answer.findings.iter().any(|told| told.code == finding.code && told.topics == finding.topics);
+        if !is_told {
+            answer.findings.push(finding);
+        }
+    }
+    judgement::identify(&mut answer.findings, &std::collections::BTreeMap::new());
+    let events = tell::events(&inventory, &judged, &of_pairs, &answer.findings, &internal);
     let most = if listed == usize::MAX { usize::MAX } else { EVENTS };
     (answer.events, answer.events_omitted) = judgement::weightiest(events, most);
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));

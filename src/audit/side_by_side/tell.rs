@@ -2,6 +2,7 @@
 
 use super::super::copies::SecondLook;
 use super::super::groups::Wanted;
+use super::super::internal_topics::InternalTopics;
 use super::super::pass::{PartitionOutcome, Subject};
 use super::super::reconcile::lookup;
 use super::mirror::Matched;
@@ -252,6 +253,7 @@ pub(super) fn events(
     judged: &[(&PartitionContext, &PartitionFacts)],
     of_pairs: &[usize],
     findings: &[Finding],
+    internal: &InternalTopics,
 ) -> Vec<Event> {
     let chosen: Vec<_> = of_pairs.iter().filter_map(|&at| judged.get(at).copied()).collect();
     let mut shown_by: BTreeMap<(String, i32, i64, EventKind, String), Vec<&str>> = BTreeMap::new();
@@ -267,7 +269,13 @@ pub(super) fn events(
             shown_by.entry(key(&event)).or_default().push(&dir.display);
         }
     }
-    let mut events = judgement::events(&chosen, &Sessions::build(&chosen), &[], findings, &[]);
+    let mut events = judgement::events(
+        &chosen,
+        &Sessions::build(&chosen),
+        internal.commits.rewinds(),
+        findings,
+        &internal.producer_id_blocks(),
+    );
     let mut told = BTreeSet::new();
     events.retain(|event| told.insert(key(event)));
     for event in &mut events {
