@@ -150,7 +150,7 @@ pub(super) fn decide(absent: &mut Absent, lacking: &Log<'_>, mode: ReadMode) {
             && let Some(marks) = marks::of(held, held.low, &mut decompressor)
         {
             for mark in &marks {
-                if !lacking.is_aborted(mark.offset) {
+                if lacking.withheld_by(mark.offset).is_none() {
                     absent.see(mark);
                 }
             }

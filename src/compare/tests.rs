@@ -234,6 +234,20 @@ fn records_of_aborted_transactions_are_missed_by_nobody() {
 }
 
 #[test]
+fn a_value_in_an_open_transaction_takes_no_older_one_away() {
+    let open = || batch().producer(7, 0, 0).transactional().record("a", "new");
+    let log = SegmentBuilder::new().batch(keyed(&["a"])).batch(keyed(&["z"])).batch(open());
+    let cleaned = SegmentBuilder::new().skip_to(1).batch(keyed(&["z"])).batch(open());
+    let (mut log, mut cleaned) = (one(log), one(cleaned).cleaned_below(2));
+    let withheld: &'static [WithheldRange] =
+        &[WithheldRange { first_offset: Offset(2), last_offset: Offset(2), outcome: Outcome::Open }];
+    (log.log.withheld, cleaned.log.withheld) = (withheld, withheld);
+    let comparison = compared(&log, &cleaned);
+    assert_eq!(comparison.deciding.iter().map(|one| one.offset.0).collect::<Vec<_>>(), [0]);
+    assert!(!comparison.compaction_only());
+}
+
+#[test]
 fn a_hole_that_no_cleaner_made_is_a_difference() {
     let log = SegmentBuilder::new().batch(keyed(&["a", "b"])).batch(keyed(&["c", "d"])).batch(keyed(&["e"]));
     let hole = SegmentBuilder::new()
