@@ -211,7 +211,9 @@ fn compare_all(
         as_of,
         stopped_late: false,
     };
-    let (coverage, complete) = super::assemble::coverage_alone(&parts);
+    let (mut coverage, complete) = super::assemble::coverage_alone(&parts);
+    // Events name them in sentences alone.
+    coverage.names.extend(internal.commits.rewinds().iter().map(|rewind| ("group", rewind.group.clone())));
     let reading = if interrupted { Reading::Interrupted } else { Reading::of_complete(complete) };
     Ok(SideBySide { compared: answer, coverage, reading, as_of })
 }
