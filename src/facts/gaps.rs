@@ -130,9 +130,10 @@ fn reason(context: &PartitionContext, gap: &PendingGap, cleaned_below: Option<Of
         return if between_files > 0 { GapReason::MissingSegment } else { GapReason::Unexplained };
     }
     if gap.before != Before::Nothing && (between_files > 0 || unaccounted > 0) {
-        // Offsets are gone, and more sequences than these offsets could hold. A producer that is new
-        // here may begin anywhere, and the missing offsets are told for themselves.
-        return GapReason::Unexplained;
+        // Offsets are gone, and more sequences than these offsets could hold: a part of them may be in
+        // a file that is missing. A producer that is new here may begin anywhere, and the missing
+        // offsets are told for themselves.
+        return if between_files > 0 { GapReason::MissingSegment } else { GapReason::Unexplained };
     }
     match gap.before {
         Before::Forgotten => GapReason::ExpiredProducerState,
@@ -222,8 +223,15 @@ mod tests {
 
     #[test]
     fn a_hole_smaller_than_the_gap_explains_it_not() {
-        assert_eq!(told(10, Tally { boundary: 9, ..NONE }, Before::Recent), GapReason::Unexplained);
+        assert_eq!(told(10, Tally { inside: 9, ..NONE }, Before::Recent), GapReason::Unexplained);
         assert_eq!(told(10, Tally { damage: 9, ..NONE }, Before::Recent), GapReason::LostProducerState);
+    }
+
+    #[test]
+    fn a_missing_file_is_named_also_where_it_cannot_hold_all_that_is_missing() {
+        let hole = Tally { boundary: 1, ..NONE };
+        assert_eq!(told(2, hole, Before::Recent), GapReason::MissingSegment);
+        assert_eq!(told(6, hole, Before::Forgotten), GapReason::MissingSegment);
     }
 
     #[test]

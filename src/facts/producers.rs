@@ -144,7 +144,8 @@ impl Producers {
                 state.track = header
                     .base_sequence
                     .zip(header.last_sequence())
-                    .map(|(first, last)| SequenceTrack::begin(first, last, place_of(header)));
+                    .zip(state.track.as_ref())
+                    .map(|((first, last), track)| track.begin_again(first, last, place_of(header)));
             }
             if let Some(gap) = gap_of(transition, header, &before, continuity.tally()) {
                 self.gaps.push(context, gap, continuity.cleaned_below(context));

@@ -79,6 +79,8 @@ pub struct SequenceTrack {
     recent: VecDeque<(Sequence, Sequence, Place)>,
     /// The first batch, as long as no other came: most producers of a short life write one.
     only: Option<(Sequence, Sequence, Place)>,
+    /// How far the producer had come before it began again.
+    before: Option<Sequence>,
 }
 
 impl SequenceTrack {
@@ -86,7 +88,14 @@ impl SequenceTrack {
     #[must_use]
     pub fn begin(first: Sequence, last: Sequence, place: Place) -> Self {
         let (covered, recent) = (Intervals::default(), VecDeque::new());
-        Self { last, frontier: last, covered, recent, only: Some((first, last, place)) }
+        Self { last, frontier: last, covered, recent, only: Some((first, last, place)), before: None }
+    }
+
+    /// The same for a producer that begins again. It may have: a batch of long ago that is sent once more
+    /// looks so, and then it goes on where it was.
+    #[must_use]
+    pub fn begin_again(&self, first: Sequence, last: Sequence, place: Place) -> Self {
+        Self { before: Some(self.frontier), ..Self::begin(first, last, place) }
     }
 
     /// Where the newest batch with exactly this range stands, as far as exact ranges are remembered.
@@ -126,7 +135,9 @@ impl SequenceTrack {
             Share::None => {}
         }
         let expected = self.covered.end_behind(self.last).advance(1);
-        if first == expected || first == self.frontier.advance(1) {
+        let goes_on =
+            [Some(self.frontier), self.before].into_iter().flatten().any(|at| first == at.advance(1));
+        if first == expected || goes_on {
             return Transition::Next;
         }
         let missing = expected.distance_to(first);

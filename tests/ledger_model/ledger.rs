@@ -266,6 +266,20 @@ impl Ledger {
             }
             return;
         }
+        // What is there already is not missing: behind an old batch that came once more, or behind one of
+        // a lower epoch, the producer goes on where this epoch was.
+        let distance = |from: i32| (i64::from(first) - i64::from(from)).rem_euclid(1 << 31);
+        let mut expected = expected;
+        let covers = |range: &&Range, sequence: i32| {
+            let within = |to: i32| (i64::from(to) - i64::from(range.first)).rem_euclid(1 << 31);
+            range.producer_epoch == batch.producer_epoch && within(sequence) <= within(range.last)
+        };
+        while let Some(range) = known.ranges.iter().find(|range| covers(range, expected))
+            && distance(advance(range.last, 1)) < distance(expected)
+        {
+            expected = advance(range.last, 1);
+        }
+        let ahead = distance(expected);
         let gap = Missing {
             at_offset: batch.base,
             producer_id: batch.producer_id,
@@ -374,6 +388,11 @@ fn ended_unseen(
             if entry.transaction_first_offset >= 0 {
                 known.open = Some((entry.transaction_first_offset, -1, Vec::new()));
             }
+        } else if let Some(open) = &mut known.open
+            && (0..open.0).contains(&entry.transaction_first_offset)
+        {
+            // A later snapshot is what a broker believes, whatever an earlier one said.
+            open.0 = entry.transaction_first_offset;
         }
     }
 }

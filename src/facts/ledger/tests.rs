@@ -34,6 +34,18 @@ fn a_span_holds_all_that_an_epoch_wrote() {
 }
 
 #[test]
+fn a_producer_goes_on_where_it_was_behind_a_batch_of_long_ago_below_the_log_start() {
+    let context = || PartitionContext { log_start_offset: Offset(6), ..PartitionContext::default() };
+    let script = "D 5/0 11..13; D 5/0 0..2; D 5/0 14..14; D 5/0 15..16";
+    let (_, facts) = fold_in(context(), script);
+    let sequences: Vec<_> = gaps(&facts).iter().map(|&(expected, found, ..)| (expected, found)).collect();
+    assert_eq!(sequences, [(0, 11)]);
+    // One that began again there goes on from its new beginning.
+    let (_, facts) = fold_in(context(), "D 5/0 0..2; D 5/0 0..2; D 5/0 3..4; D 5/0 9..9");
+    assert_eq!(gaps(&facts).iter().map(|gap| (gap.0, gap.1)).collect::<Vec<_>>(), [(5, 9)]);
+}
+
+#[test]
 fn of_many_transactions_the_newest_are_kept_and_what_they_withhold_is_exact() {
     use std::fmt::Write;
     let mut script = String::from("X 9/0 0..0;");
