@@ -102,7 +102,7 @@ fn what(worst: &Finding, report: &Report) -> String {
     let several = duplicates(&report.findings).count();
     let subject = match several {
         0 | 1 => String::new(),
-        _ if headline::is_alone_in_kind(worst, report) => format!("The largest of {several} findings: "),
+        _ if headline::is_alone_in_kind(worst, report) => format!("One of {several} findings of this kind: "),
         _ => "The most serious finding: ".to_owned(),
     };
     if worst.code == Code::AbortedThenRetried {
