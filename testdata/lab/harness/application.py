@@ -26,14 +26,14 @@ class Application:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log.open("a"), text=True)
         self.log = log
 
-    def tell(self, **command):
+    def tell(self, may_fail=False, **command):
         self.process.stdin.write(json.dumps(command) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"the client ended at {command['do']}: {self.log.read_text()[-2000:]}")
         answer = json.loads(line)
-        if answer.get("error") and command["do"] not in ("commit", "abort"):
+        if answer.get("error") and not may_fail:
             raise RuntimeError(f"{command.get('do')} {command.get('name')}: {answer['error']}")
         return answer
 
@@ -80,8 +80,8 @@ class Producer:
         return self.application.tell(do=command, name=self.name, **more)
 
     def begin(self): self.tell("begin")
-    def commit(self): return self.tell("commit")
-    def abort(self): return self.tell("abort")
+    def commit(self, may_fail=False): return self.tell("commit", may_fail=may_fail)
+    def abort(self): self.tell("abort")
     def close(self, wait=30_000): self.tell("close", wait=wait)
 
     def kill(self):
