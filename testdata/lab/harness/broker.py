@@ -54,6 +54,7 @@ class Broker:
         self.port, self.proxied_port = free_port(), free_port()
         self.controller_port = controller.controller_port if controller else free_port()
         self.process = self.zookeeper = self.killed = None
+        self.needs_zookeeper = controller is None and releases.with_zookeeper(release)
         self.settings = {"log.dirs": ",".join(map(str, self.directories)), **INTERNAL, **self._listeners(proxy_port)}
         if releases.with_zookeeper(release):
             self.settings |= {"broker.id": node, "zookeeper.connect": f"127.0.0.1:{self.controller_port}", "zookeeper.session.timeout.ms": ZOOKEEPER_SESSION_MS}
@@ -64,8 +65,6 @@ class Broker:
         self.properties.write_text("".join(f"{k}={v}\n" for k, v in self.settings.items()))
         if not releases.with_zookeeper(release):
             self._format(features)
-        elif controller is None:
-            self._start_zookeeper()
 
     def _listeners(self, proxy_port):
         if not releases.with_listener_names(self.release):
@@ -102,6 +101,8 @@ class Broker:
         wait_for(self.controller_port, self.zookeeper, log)
 
     def start(self):
+        if self.needs_zookeeper and self.zookeeper is None:
+            self._start_zookeeper()
         if self.killed and releases.with_zookeeper(self.release):
             # ZooKeeper holds a killed broker for alive as long, and a second one of its id ends at once.
             time.sleep(max(0, self.killed + 1.5 * ZOOKEEPER_SESSION_MS / 1000 - time.monotonic()))

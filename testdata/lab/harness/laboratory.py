@@ -213,6 +213,7 @@ class Laboratory:
             copier.end()
         for broker in self.brokers.values():
             broker.end()
+        self.proxy.end()
         shutil.rmtree(self.work, ignore_errors=True)
 
 

@@ -31,6 +31,14 @@ class Proxy:
                 end.close()
         self.pairs = []
 
+    def end(self):
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)    # wakes the thread that accepts
+        except OSError:
+            pass
+        self.listener.close()
+        self.cut()
+
     def _accept(self):
         while True:
             try:
