@@ -18,7 +18,7 @@ class Laboratory:
         self.name, self.story, self.release, self.out, self.seed = name, story, release, pathlib.Path(out), seed
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
         self.proxy = proxy.Proxy()
-        self.sends, self.opened, self.idempotent, self.commits, self.clock = [], {}, {}, [], 0
+        self.sends, self.opened, self.idempotent, self.codecs, self.commits, self.clock = [], {}, {}, {}, [], 0
         self.business_key, self.consumed, self.truth, self.also, self.not_certain, self.any_order = "record-key", None, {}, {}, False, False
         self.topics, self.compacted, self.gap_reasons, self.mirrored = [], set(), {}, set()
         self.applications, self.mirrors, self.brokers, self.main = [], [], {}, None
@@ -79,6 +79,7 @@ class Laboratory:
             given |= {"enable.idempotence": "true", "acks": "all"}      # what later clients do unasked
         if client == "sarama" and releases.number(self.release) < (2, 1):
             given["sarama.version"] = ".".join(self.release.split(".")[:4 if self.release.startswith("0.") else 3])     # it does not ask the broker
+        self.codecs[name] = given.get("compression.type")
         self.idempotent[name] = self._is_idempotent(client, version, given)
         return Producer(self, name, application, given)
 

@@ -1,10 +1,11 @@
 """Which scenarios there are, and with which parameters each is run.
 
-A scenario is a module with a documentation, a function `run(lab, …)`, `COPIES`, and perhaps `RUNS`: a list
-of dictionaries with arguments of `run`, and perhaps `kafka`, the release of the broker, and `seed`.
+A scenario is a module with a documentation, a function `run(lab, …)`, perhaps `COPIES`, and perhaps `RUNS`: a
+list of dictionaries with arguments of `run`, and perhaps `kafka`, the release of the broker, and `seed`.
 """
 import collections
 import importlib.util
+import inspect
 import json
 import time
 import traceback
@@ -39,7 +40,7 @@ class Run:
         lab = Laboratory(self.name, self.scenario.story, self.release, out, self.seed)
         try:
             self.scenario.run(lab, **self.parameters)
-            self.scenario.check(json.loads((lab.out / self.name / "truth.json").read_text()))
+            self.check(json.loads((lab.out / self.name / "truth.json").read_text()))
             print(f"made {self.name} ({time.time() - began:.0f} s)", flush=True)
             return True
         except Exception:
@@ -51,6 +52,23 @@ class Run:
         finally:
             lab.end()
 
+    def check(self, label):
+        """Whether that happened of which the scenario tells: an experiment may fail without an error."""
+        wanted = self.scenario.copies
+        if callable(wanted):
+            wanted = wanted(self.release, **self.parameters)
+        if wanted is None:
+            return
+        made = collections.Counter()
+        for group in label["groups"]:
+            if group["cause"] != "same-key-update" and not group.get("optional"):
+                made[group["cause"]] += len(group["copies"]) - 1
+        for code in sorted(made.keys() | wanted.keys()):
+            copies = wanted.get(code, 0)
+            least, most = copies if isinstance(copies, tuple) else (copies, copies)
+            if not least <= made[code] <= most:
+                raise RuntimeError(f"{made[code]} copies of {code} were stored, not {copies}")
+
 
 class Scenario:
     def __init__(self, path):
@@ -58,32 +76,28 @@ class Scenario:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         self.name, self.story, self.run = path.stem, module.__doc__.strip(), module.run
-        # {cause: how many copies, or the least and the most}; None where chance decides.
+        # {cause: how many copies, or the least and the most}, or a function of release and parameters that
+        # tells it; None where chance decides.
         self.copies = getattr(module, "COPIES", {})
         self.runs = [self._run(dict(given)) for given in getattr(module, "RUNS", [{}])]
 
     def _run(self, given):
         return Run(self, given.pop("kafka", NEWEST), seed=given.pop("seed", 0), parameters=given)
 
-    def check(self, label):
-        """Whether that happened of which the scenario tells: an experiment may fail without an error."""
-        if self.copies is None:
-            return
-        made = collections.Counter()
-        for group in label["groups"]:
-            if group["cause"] != "same-key-update" and not group.get("optional"):
-                made[group["cause"]] += len(group["copies"]) - 1
-        for code in sorted(made.keys() | self.copies.keys()):
-            wanted = self.copies.get(code, 0)
-            least, most = wanted if isinstance(wanted, tuple) else (wanted, wanted)
-            if not least <= made[code] <= most:
-                raise RuntimeError(f"{made[code]} copies of {code} were stored, not {wanted}")
-
-    def runs_as_asked(self, release, parameters, seed):
-        """The runs of its list, or one with what was asked for on the command line."""
-        if not (release or parameters or seed):
+    def runs_as_asked(self, release, given, seed):
+        """The runs of its list, or one with what was asked for on the command line and otherwise as the first
+        of the list that fits."""
+        if not (release or given or seed):
             return self.runs
-        return [Run(self, release or NEWEST, parameters, seed)]
+        fit = [run for run in self.runs if all(str(run.parameters.get(k, v)) == v for k, v in given.items())]
+        like = max(fit, default=Run(self, NEWEST, {}), key=lambda run: (len(given.keys() & run.parameters.keys()), run.release == release, run.seed == seed))
+        parameters = like.parameters | {k: v for k, v in given.items() if k not in like.parameters}
+        known = list(inspect.signature(self.run).parameters.values())[1:]
+        if strange := sorted(parameters.keys() - {p.name for p in known}):
+            raise ValueError(f"{self.name} has no parameter {strange[0]}" + (f", only {', '.join(p.name for p in known)}" if known else ""))
+        if missing := [p.name for p in known if p.default is p.empty and p.name not in parameters]:
+            raise ValueError(f"{self.name} needs --set {missing[0]}=…")
+        return [Run(self, release or like.release, parameters, seed or like.seed)]
 
 
 def small(limit):

@@ -10,6 +10,7 @@ BATCH = re.compile(r"baseOffset: (-?\d+) lastOffset: (-?\d+) count: (-?\d+) base
 LEGACY_BATCH = re.compile(r"offset: (\d+) position: .* magic: [01] ")
 RECORD = re.compile(r"\| offset: (\d+) \w+: (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) "
                     r"(?:sequence: (-?\d+) headerKeys: \[.*?\]|isValid: \w+ crc: \d+)(?: key: (.*?))?(?: payload: (.*))?$")
+CODEC = re.compile(r"compresscodec: (\w+)")
 MARKER = re.compile(r"\| offset: (\d+) .*endTxnMarker: (\w+)")
 
 
@@ -25,6 +26,7 @@ class Batch:
     producer_epoch: int
     transactional: bool
     control: bool
+    codec: str
     marker: str = ""
     legacy: bool = False    # a message of format 0 or 1, or its wrapper
     records: list = field(default_factory=list)
@@ -75,9 +77,9 @@ def read(release, files):
             partition = int(number)
         elif m := BATCH.match(line):
             base, _, count, first, last, pid, epoch, _ = (int(n) for n in m.groups()[:8])
-            batches.append(Batch(topic, partition, base, count, first, last, pid, epoch, m[9] == "true", m[10] == "true"))
+            batches.append(Batch(topic, partition, base, count, first, last, pid, epoch, m[9] == "true", m[10] == "true", codec(line)))
         elif m := LEGACY_BATCH.match(line):
-            batches.append(Batch(topic, partition, int(m[1]), 1, -1, -1, -1, -1, False, False, legacy=True))
+            batches.append(Batch(topic, partition, int(m[1]), 1, -1, -1, -1, -1, False, False, codec(line), legacy=True))
         elif m := MARKER.match(line):
             batches[-1].marker = m[2]
         elif m := RECORD.match(line):
@@ -87,6 +89,10 @@ def read(release, files):
     batches.sort(key=lambda b: (b.topic, b.partition, b.base_offset))
     outcomes(batches)
     return batches
+
+
+def codec(line):
+    return CODEC.search(line)[1].lower()
 
 
 def offsets(lines):

@@ -213,6 +213,17 @@ def check_protection(lab, records, made):
             raise RuntimeError(f"{made[r.place].session} {'is' if wanted else 'is not'} idempotent, but {r.place} carries producer id {r.batch.producer_id}")
 
 
+def check_codecs(lab, records, made):
+    """Who was told to compress has done so in each topic; some libraries leave out batches that would not shrink."""
+    written = {}
+    for r in records:
+        written.setdefault((made[r.place].session, r.batch.topic), set()).add(r.batch.codec)
+    for (session, topic), codecs in written.items():
+        wanted = lab.codecs.get(session)
+        if wanted and wanted not in codecs:
+            raise RuntimeError(f"{session} was told to compress with {wanted}, but wrote {', '.join(sorted(codecs))} to {topic}")
+
+
 def log_starts(folders):
     """{(topic, partition): offset}; records before it are no longer a consumer's."""
     starts = {}
@@ -240,6 +251,7 @@ def label(lab, folders, replicas):
         check_against_consumer(lab, records)
     made = match(lab, records)
     check_protection(lab, records, made)
+    check_codecs(lab, records, made)
     unprotected = [b for b in batches if b.producer_id < 0 and not b.legacy]
     truth = {
         "scenario": lab.name, "broker": f"Apache Kafka {lab.release}", "story": lab.story, "businessKey": lab.business_key,

@@ -19,4 +19,5 @@ def run(lab):
     app.send("orders", orders(61, 90))
     app.close()
     lab.stop()
+    assert lab.consumed["readUncommitted"]["records"] < len(lab.sends), "nothing was lost"
     lab.leave()

@@ -1,11 +1,10 @@
-"""One plan by each client library, in every codec: a restart from an old position (idempotent), a
-transaction aborted and tried again and the transactional producer restarted, and the restart
-without idempotence.
+"""One plan by each client library, in every codec that the broker knows (zstd from 2.1 on): a restart from an
+old position without idempotence, and from Kafka 0.11 on also the restart of an idempotent producer and of
+a transactional one, whose first transaction is aborted and tried again.
 """
 from harness import clients, releases
 from harness.laboratory import orders
 
-COPIES = {"resend-new-session": (40, 150), "aborted-then-retried": (0, 50)}      # fewer without transactions and zstd
 RUNS = ([{"client": "java", "kafka": release} for release in releases.RELEASES]
         + [{"client": client, "kafka": "4.3.1"} for client in clients.LIBRARIES[1:]]
         + [{"client": client, "kafka": release} for client, release in (
@@ -13,11 +12,20 @@ RUNS = ([{"client": "java", "kafka": release} for release in releases.RELEASES]
             ("franz", "3.3.2"), ("sarama", "2.0.1"), ("franz", "0.10.2.2"), ("sarama", "4.4.0"))])
 
 
-def run(lab, client):
+def kinds_and_codecs(release):
     kinds = {"plain": {"enable_idempotence": "false"}}
-    if releases.number(lab.release) >= (0, 11):
+    if releases.number(release) >= (0, 11):
         kinds |= {"orders": {"enable_idempotence": "true"}, "payments": {"transactional_id": "settlement"}}
-    codecs = [codec for codec in clients.CODECS if codec != "zstd" or releases.number(lab.release) >= (2, 1)]
+    return kinds, [codec for codec in clients.CODECS if codec != "zstd" or releases.number(release) >= (2, 1)]
+
+
+def COPIES(release, client):
+    kinds, codecs = kinds_and_codecs(release)
+    return {"resend-new-session": 10 * len(codecs) * len(kinds), "aborted-then-retried": 10 * len(codecs) * ("payments" in kinds)}
+
+
+def run(lab, client):
+    kinds, codecs = kinds_and_codecs(lab.release)
     lab.start()
     for topic in (f"{kind}-{codec}" for kind in kinds for codec in codecs):
         lab.topic(topic, 2)

@@ -26,4 +26,5 @@ def run(lab):
     second.send("balances", changes(116, 140), mode="batch")
     second.close()
     lab.stop()
+    assert lab.consumed["readUncommitted"]["records"] < len(lab.sends), "the cleaner took nothing"
     lab.leave()

@@ -1,13 +1,16 @@
 """acks=all on two replicas that both have to have it: the follower hangs, the leader stores orders 31 to
-40 and cannot confirm them, and the client sends them again when both are in sync. With `idempotence` the
+40 and cannot confirm them, and the client sends them again when both are in sync. With idempotence=true the
 leader recognises what it has.
 """
 import time
 
 from harness.laboratory import orders
 
-COPIES = {"retry-without-idempotence": (0, 10)}      # none with idempotence
 RUNS = [{"idempotence": "false"}, {"idempotence": "true"}]
+
+
+def COPIES(release, idempotence="false"):
+    return {"retry-without-idempotence": 10 if idempotence == "false" else 0}
 
 
 def run(lab, idempotence="false"):
