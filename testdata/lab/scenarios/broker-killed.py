@@ -1,5 +1,6 @@
 """The broker is killed with SIGKILL while an idempotent producer writes, recovers, and the producer goes
-on. Everything is stored once. At the end the broker is killed again: no snapshot, no checkpoints.
+on. Everything is stored once. At the end the broker is killed again: snapshots and checkpoints are those of
+its recovery.
 """
 from harness.laboratory import orders
 

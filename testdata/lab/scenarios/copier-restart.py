@@ -1,7 +1,7 @@
-"""A mirroring copier that keeps client times, without idempotence as Connect has it, is killed before it
-stored its position and copies 15 records again, in batches of other sizes. Source and target are there,
-unless only the target is given to the investigator; where each request holds a single record, the copies
-then look like a client's retries.
+"""A mirroring copier that keeps client times is killed before it stored its position and copies 15 records
+again. It has no idempotence, as that of Connect, unless writer=idempotent. The batches of the second life have
+another size, but with requests=single-records each request holds one record, and the copies look like a client's
+retries. Source and target are there; with files=no-source only the target is given to the investigator.
 """
 from harness.laboratory import orders
 

@@ -1,6 +1,6 @@
 """A partition is moved from one log directory of its broker to the other while an importer is restarted from
-an old position. With `finish` the move ends; otherwise the broker is killed in the middle of it, and
-the directory holds the partition and its unfinished future replica.
+an old position. With end=finished the move ends; with end=killed the broker is killed in the middle of it, and
+one directory holds the partition, the other its unfinished future replica.
 """
 from harness.laboratory import orders
 

@@ -1,4 +1,4 @@
-"""An idempotent importer is killed; the next one begins 20 orders too early."""
+"""An importer, idempotent where the release knows that (0.11), is killed; the next begins 20 orders too early."""
 from harness.laboratory import orders
 
 COPIES = {"resend-new-session": 20}

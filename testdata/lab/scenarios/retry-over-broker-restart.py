@@ -1,5 +1,6 @@
 """acks=1, no idempotence, ten requests in flight: their answers are lost, the broker is restarted, and
-the client sends them again under the next leader epoch.
+the client sends them again to its next life. A release that counts the restart stores them under another
+leader epoch.
 """
 import time
 
