@@ -287,7 +287,7 @@ public class Client {
                 known.getOrDefault(topic, List.of()).forEach(p -> places.add(new TopicPartition(topic, p.partition())));
             }
             assign(consumer, places);
-            if (!isAtLeast(0, 11)) {
+            if (!isAtLeast(0, 10)) {
                 readUntilSilent(consumer, records);
                 return;
             }

@@ -1,12 +1,18 @@
 """Client libraries: how each is fetched and built (once, into the cache) and started."""
+import json
+import re
 import shutil
 import subprocess
 import sys
 
 from . import jars
 
-# Libraries by the names that scenarios use.
-LIBRARIES = ("java", "confluent", "kafka_python", "aio_kafka", "kafkajs", "franz", "sarama")
+# What scenarios call a library, and what its makers call it.
+PACKAGES = {
+    "java": "kafka-clients", "confluent": "confluent-kafka", "kafka_python": "kafka-python", "aio_kafka": "aiokafka",
+    "kafkajs": "kafkajs", "franz": "github.com/twmb/franz-go", "sarama": "github.com/IBM/sarama",
+}
+LIBRARIES = tuple(PACKAGES)
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 SOURCES = jars.HERE / "clients"
 
@@ -20,6 +26,18 @@ def command(library, release):
     if library == "kafkajs":
         return ["node", _node() / "kafkajs.js"]
     return [_python(), SOURCES / f"{library}.py"]
+
+
+def version(library, release):
+    """Name and version of a library; `release` is that of the Java client."""
+    package = PACKAGES[library]
+    if library == "java":
+        return f"{package} {release}"
+    if library == "kafkajs":
+        return f"{package} {json.loads((SOURCES / 'package.json').read_text())['dependencies'][package]}"
+    pinned = SOURCES / ("go/go.mod" if library in ("franz", "sarama") else "requirements.txt")
+    found = re.search(rf"^\s*{re.escape(package)}(?:==| v)(\S+)", pinned.read_text(), re.MULTILINE)
+    return f"{package} {found[1]}"
 
 
 def _once(folder, sources, make):

@@ -14,14 +14,15 @@ from .broker import Broker
 
 
 class Laboratory:
-    def __init__(self, name, story, release, out, seed):
-        self.name, self.story, self.release, self.out, self.seed = name, story, release, pathlib.Path(out), seed
+    def __init__(self, name, story, release, out, seed=0, parameters=None):
+        self.name, self.story, self.release, self.out = name, story, release, pathlib.Path(out)
+        self.seed, self.parameters, self.protocol, self.libraries = seed, parameters or {}, None, set()
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
         self.proxy = proxy.Proxy()
         self.sends, self.opened, self.idempotent, self.codecs, self.commits, self.clock = [], {}, {}, {}, [], 0
         self.business_key, self.consumed, self.truth, self.also, self.not_certain, self.any_order = "record-key", None, {}, {}, False, False
         self.topics, self.compacted, self.gap_reasons, self.mirrored = [], set(), {}, set()
-        self.applications, self.mirrors, self.brokers, self.main = [], [], {}, None
+        self.applications, self.mirrors, self.brokers, self.main, self.reader = [], [], {}, None, None
 
     @property
     def broker(self):
@@ -34,7 +35,8 @@ class Laboratory:
     def start(self, settings=(), protocol=None, brokers=1, directories=1):
         """Starts the broker, again after a stop. `protocol` of transactions: 1 or 2 where the broker has both."""
         if self.broker is None:
-            features = [f"transaction.version={protocol}"] if protocol and releases.number(self.release) >= (4, 0) else []
+            self.protocol = releases.transaction_protocol(self.release, protocol)
+            features = [f"transaction.version={protocol}"] if protocol and releases.has_both_protocols(self.release) else []
             for node in range(1, brokers + 1):
                 self.brokers[node] = Broker(self.release, self.work, self.proxy.port, settings, features, node, self.broker, directories)
             self.proxy.target = self.broker.proxied_port
@@ -46,6 +48,7 @@ class Laboratory:
 
     def application(self, release=None, client="java"):
         log = self.work / f"application-{len(self.applications)}.log"
+        self.libraries.add(clients.version(client, release or self.release))
         self.applications.append(Application(clients.command(client, release or self.release), log))
         return self.applications[-1]
 
@@ -115,6 +118,7 @@ class Laboratory:
         if f"east.{source}" not in self.topics:
             self.topics.append(f"east.{source}")
             self.mirrored.add(f"east.{source}")
+        self.libraries.add(f"MirrorMaker {self.release}")
         self.mirrors.append(mirror.MirrorMaker(self.release, self.work, self.server()["bootstrap.servers"], source, settings))
         return self.mirrors[-1]
 
@@ -152,7 +156,9 @@ class Laboratory:
         raise RuntimeError(f"waited in vain: {what}")
 
     def count(self, topics=None):
-        """What a real consumer reads, in both isolation levels."""
+        """What a real consumer of the broker's own release reads, in both isolation levels."""
+        if self.reader is None:
+            self.reader = self.main if releases.client_for(self.release) == self.release else self.application()
         class Read:
             def __init__(self, row): self.key, self.value = row[3], row[4]
         self.consumed = {}
@@ -160,7 +166,7 @@ class Laboratory:
             settings = self.server() | {"isolation.level": level}
             if releases.number(self.release) < (0, 11):     # there are no transactions, and brokers refuse who asks for them
                 settings |= {"isolation.level": "read_uncommitted", "group.id": "reader", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
-            rows = self.main.tell(do="read", topics=topics or self.topics, settings=settings)["records"]
+            rows = self.reader.tell(do="read", topics=topics or self.topics, settings=settings)["records"]
             keys = {(r[0], truth.event(self, Read(r))) for r in rows}
             name = "readUncommitted" if level == "read_uncommitted" else "readCommitted"
             self.consumed[name] = {"records": len(rows), "distinctKeys": len(keys), "surplus": len(rows) - len(keys)}
@@ -189,13 +195,26 @@ class Laboratory:
         label = truth.label(self, read, copied)
         if len(sources) > 1:
             label["scan"] = [f"data-{n}" for n in range(1, len(sources) + 1)]
-        (folder / "truth.json").write_text(json.dumps(label, indent=1) + "\n")
         if self.consumed:
             (folder / "consumed.json").write_text(json.dumps(self.consumed, indent=1) + "\n")
         with (folder / "ledger.ndjson").open("w") as ledger:
             for s in self.sends:
                 ledger.write(json.dumps(s.__dict__) + "\n")
-        (folder / "README.md").write_text(f"# {self.name}\n\n{self.story.strip()}\n\nBroker: Apache Kafka {self.release}. Business key: {self.business_key}.\n")
+        (folder / "README.md").write_text(self._readme())
+        # Last: a folder without a label is not judged.
+        (folder / "truth.json").write_text(json.dumps(label, indent=1) + "\n")
+
+    def made(self):
+        """What was run."""
+        return {"kafka": self.release, "parameters": self.parameters, "seed": self.seed, "transactionProtocol": self.protocol, "clients": sorted(self.libraries)}
+
+    def _readme(self):
+        said = [f"Broker: Apache Kafka {self.release}. Clients: {', '.join(sorted(self.libraries))}."]
+        said += [f"Parameters: {', '.join(f'{k}={v}' for k, v in self.parameters.items())}."] if self.parameters else []
+        said += [f"Seed: {self.seed}."] if self.seed else []
+        said += [f"The broker's protocol of transactions: {self.protocol}."] if self.protocol else []
+        said += [f"Business key: {self.business_key}."]
+        return "\n".join([f"# {self.name}", "", self.story.strip(), "", *said, ""])
 
     @staticmethod
     def _copy(directory, folder, keep):

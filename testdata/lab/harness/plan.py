@@ -37,7 +37,7 @@ class Run:
     def make(self, out):
         """Runs it; False when the experiment itself went wrong."""
         began = time.time()
-        lab = Laboratory(self.name, self.scenario.story, self.release, out, self.seed)
+        lab = Laboratory(self.name, self.scenario.story, self.release, out, self.seed, self.parameters)
         try:
             self.scenario.run(lab, **self.parameters)
             self.check(json.loads((lab.out / self.name / "truth.json").read_text()))

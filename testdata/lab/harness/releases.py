@@ -50,6 +50,17 @@ def client_for(release):
     return release if n < (0, 10) or n >= (2, 1) else "2.8.2"
 
 
+def has_both_protocols(release):
+    return number(release) >= (4, 0)
+
+
+def transaction_protocol(release, asked):
+    """The protocol of transactions that a broker has, 2 where it has both and nobody asks; None without transactions."""
+    if has_both_protocols(release):
+        return int(asked or 2)
+    return 1 if number(release) >= (0, 11) else None
+
+
 def producer_expiry(release, millis):
     """How long the broker remembers a producer that is silent (`producer.id.expiration.ms` since 3.4)."""
     if number(release) >= (3, 4):

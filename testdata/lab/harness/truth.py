@@ -254,7 +254,7 @@ def label(lab, folders, replicas):
     check_codecs(lab, records, made)
     unprotected = [b for b in batches if b.producer_id < 0 and not b.legacy]
     truth = {
-        "scenario": lab.name, "broker": f"Apache Kafka {lab.release}", "story": lab.story, "businessKey": lab.business_key,
+        "scenario": lab.name, "broker": f"Apache Kafka {lab.release}", "made": lab.made(), "story": lab.story, "businessKey": lab.business_key,
         "groups": list(groups(lab, records, made)), "producers": producers(batches),
         "unprotected": {"records": sum(len(b.records) for b in unprotected), "batches": len(unprotected)},
         "gaps": gaps(lab, batches), "transactions": transactions, "mustReport": [],
