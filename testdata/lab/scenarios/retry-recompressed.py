@@ -2,6 +2,8 @@
 idempotence retries three requests whose answers were cut off; a second topic had the same cut with
 idempotence on.
 """
+import time
+
 from harness.laboratory import orders
 
 COPIES = {"retry-without-idempotence": 15}
@@ -15,7 +17,7 @@ def run(lab):
         app.send(topic, orders(1, 20), mode="batch")
         lab.proxy.silent = True
         app.send(topic, orders(21, 35), mode="later", pause=3)
-        __import__("time").sleep(1.5)
+        time.sleep(1.5)
         lab.proxy.cut()
         lab.proxy.silent = False
         app.results()
