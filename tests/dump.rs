@@ -97,6 +97,24 @@ fn a_bad_length_is_told_and_the_batches_behind_it_are_printed() {
 }
 
 #[test]
+fn a_wrapper_whose_messages_cannot_be_read_is_still_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("00000000000000000000.log");
+    let broker = "brokers/0.10.2.2/every-codec/data/large-lz4-0/00000000000000000000.log";
+    let mut bytes = fs::read(testdata(broker)).unwrap();
+    bytes[300..400].fill(0);
+    fs::write(&log, bytes).unwrap();
+    let log = log.to_str().unwrap();
+    for selected in [&[][..], &["--offsets", "0..0"]] {
+        let output = run("", &[&["--format", "ndjson", log], selected].concat());
+        assert_eq!(output.status.code(), Some(3));
+        let lines = objects(&output);
+        assert_eq!(of_type(&lines, "batch")[0]["isvalid"], false, "{selected:?}");
+        assert!(of_type(&lines, "record").is_empty());
+    }
+}
+
+#[test]
 fn a_zero_tail_of_a_log_in_use_is_said_and_no_failure() {
     let log = "data/orders-0/00000000000000000000.log";
     let output = run("4.3.1/crash-preallocated-zero-tail", &[log]);

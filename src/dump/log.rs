@@ -148,6 +148,10 @@ impl<P: Printer, W: Write> LogDump<'_, '_, P, W> {
             batch.for_each_record(&mut self.decompressor, |record| each(record, None))
         };
         written?;
+        if waiting && read.is_err() {
+            // The record that is wanted may be one of those that cannot be read.
+            self.printer.batch(shown)?;
+        }
         if let Some(error) = unreadable {
             self.talk.damage(position.0, &format!("control record: {error}"))?;
         }

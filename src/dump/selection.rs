@@ -38,9 +38,10 @@ impl Selection {
     /// Whether records of the batch can be left out, so that its line waits for one that is not.
     pub(super) fn may_split(&self, batch: PrintedBatch<'_>) -> bool {
         let header = batch.header;
-        let whole = self.offsets.contains(header.base_offset.0)
-            && self.offsets.contains(header.last_offset().0)
-            && header.records_count.is_some();
+        let whole = self.offsets.is_open()
+            || self.offsets.contains(header.base_offset.0)
+                && self.offsets.contains(header.last_offset().0)
+                && header.records_count.is_some();
         !whole || !self.times.is_open()
     }
 
