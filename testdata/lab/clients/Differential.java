@@ -26,6 +26,8 @@ import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.utils.Crc32C;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.BatchMetadata;
+import org.apache.kafka.storage.internals.log.ProducerStateEntry;
 import org.apache.kafka.storage.internals.log.ProducerStateManager;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 
@@ -178,7 +180,7 @@ public class Differential {
                 for (var batch : records.batches()) {
                     ObjectNode is = batches.addObject();
                     header(batch, batch.position(), is);
-                    // What the snapshot says is only worth comparing where no offset is out of place.
+                    // The producers are only worth comparing where no offset is out of place.
                     whole &= is.get("isvalid").asBoolean() && records(batch, is) && batch.baseOffset() >= end && batch.lastOffset() - end < 1_000_000;
                     if (whole && batch.hasProducerId()) {
                         whole = update(producers, batch);
@@ -194,8 +196,19 @@ public class Differential {
         if (whole) {
             producers.updateMapEndOffset(end);
             producers.takeSnapshot();
-            told.put("snapshot", true);
+            ArrayNode active = told.putArray("producers");
+            producers.activeProducers().values().forEach(entry -> producer(entry, active.addObject()));
         }
+    }
+
+    private static void producer(ProducerStateEntry entry, ObjectNode is) {
+        BatchMetadata last = null;
+        for (BatchMetadata batch : entry.batchMetadata()) {
+            last = batch;
+        }
+        is.put("producerId", entry.producerId()).put("producerEpoch", entry.producerEpoch()).put("lastSequence", last == null ? -1 : last.lastSeq());
+        is.put("lastOffset", entry.lastDataOffset()).put("offsetDelta", last == null ? 0 : last.offsetDelta()).put("timestamp", entry.lastTimestamp());
+        is.put("coordinatorEpoch", entry.coordinatorEpoch()).put("currentTxnFirstOffset", entry.currentTxnFirstOffset().orElse(-1));
     }
 
     private static void header(RecordBatch batch, int position, ObjectNode is) {
