@@ -82,7 +82,10 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
     let producers: BTreeSet<i64> = heap.gaps.iter().map(|gap| gap.producer_id).collect();
     let producers = match (producers.first(), producers.len(), heap.omitted) {
         (Some(producer), 1, 0) => format!("producer {producer}"),
-        (_, number, _) => count(u64::try_from(number).unwrap_or(u64::MAX), "producer", "producers"),
+        (_, number, omitted) => {
+            let told = count(u64::try_from(number).unwrap_or(u64::MAX), "producer", "producers");
+            if omitted > 0 { format!("at least {told}") } else { told }
+        }
     };
     let missing = match heap.gaps.as_slice() {
         [gap] if heap.omitted == 0 => {

@@ -90,7 +90,8 @@ impl Lives {
         Self { by_offset, by_time, doubt_ms: step_back_ms.saturating_mul(2) }
     }
 
-    /// Where a session that began before the stretch was still writing behind its end.
+    /// Where a session that began before the stretch was still writing behind its end, or, elsewhere, until shortly
+    /// before it.
     fn go_on_beside(&self, partition: i32, stretch: &ProtectionStretch) -> Option<NotLost> {
         let here = self
             .by_offset
@@ -98,7 +99,12 @@ impl Lives {
             .is_some_and(|lives| outlasts(lives, stretch.first_offset.0, stretch.last_offset.0));
         let elsewhere = || {
             stretch.first_timestamp.zip(stretch.last_timestamp).is_some_and(|(first, last)| {
-                outlasts(&self.by_time, first, last.saturating_add(self.doubt_ms))
+                // Both go on to the end of what was copied, and somebody has to be the last.
+                let end = match self.doubt_ms {
+                    0 => last.saturating_sub(last.saturating_sub(first) / ALMOST_ALL).saturating_sub(1),
+                    doubt => last.saturating_add(doubt),
+                };
+                outlasts(&self.by_time, first, end)
             })
         };
         if here { Some(NotLost::BesideHere) } else { elsewhere().then_some(NotLost::BesideElsewhere) }
@@ -130,6 +136,9 @@ fn running_maximum(lives: &mut Vec<(i64, i64)>) {
         *last = farthest;
     }
 }
+
+/// A session that ends within one of so many parts of a stretch before its end wrote beside it.
+const ALMOST_ALL: i64 = 10;
 
 fn outlasts(lives: &[(i64, i64)], first: i64, last: i64) -> bool {
     let begun = lives.partition_point(|&(begin, _)| begin < first);
@@ -527,6 +536,14 @@ mod tests {
     fn a_session_that_goes_on_in_another_partition_counts_as_well() {
         let (here, there) = ("D 12/0 0..4; D -1 1; D -1 1", "D 12/0 0..0; wait 1h; D 12/0 1..1");
         assert_eq!(codes(&[here, there]), [(Code::IdempotenceOff, vec![5])]);
+    }
+
+    #[test]
+    fn a_session_that_writes_elsewhere_almost_to_the_end_of_the_files_goes_on() {
+        let here = "D 12/0 0..4; wait 300s; D -1 1; wait 300s; D -1 1";
+        let ends = |wait: &str| codes(&[here, &format!("D 12/0 0..0; wait {wait}; D 12/0 1..1")]);
+        assert_eq!(ends("599s"), [(Code::IdempotenceOff, vec![5])]);
+        assert_eq!(ends("310s"), [(Code::IdempotenceLost, vec![5])]);
     }
 
     #[test]

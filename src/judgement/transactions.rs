@@ -368,8 +368,10 @@ fn torn_by_an_operator<'a>(partitions: &[Partition<'a>]) -> Vec<(Placed<'a>, Pla
                 .iter()
                 .skip(from)
                 .take_while(|(_, span)| span.marker_timestamp <= Some(time.saturating_add(TOGETHER_MS)));
+            // One that was committed before the abort was over when this one began.
             let overlaps = |span: &TransactionSpan| {
                 span.first_timestamp.is_some_and(|first| Some(first) < aborted.marker_timestamp)
+                    && span.marker_timestamp >= aborted.marker_timestamp
             };
             let elsewhere = |placed: &Placed<'a>| !std::ptr::eq(placed.0.0, context);
             if let Some(&whole) = together.into_iter().find(|placed| elsewhere(placed) && overlaps(placed.1))
@@ -535,6 +537,15 @@ mod tests {
         let findings = judged(&by_hand);
         assert_eq!((findings.len(), findings[0].code), (1, Code::TransactionAnomaly));
         assert_eq!(findings[0].confidence, Confidence::Possible);
+    }
+
+    #[test]
+    fn a_transaction_that_was_committed_before_the_aborted_one_began_is_none_of_its_parts() {
+        let three = [
+            "wait 2s; X 7/4 0..0; wait 1s; -M 7/4; wait 2s; +M 7/4",
+            "X 7/4 0..0; wait 1s; +M 7/4; wait 3s; X 7/4 1..1; wait 1s; +M 7/4",
+        ];
+        assert!(judged(&three).is_empty());
     }
 
     #[test]
