@@ -238,3 +238,21 @@ fn records_that_are_not_read_are_counted_among_the_notes() {
     assert!(notes.contains("1 record of __consumer_offsets of type 24"), "{notes}");
     assert!(notes.contains("1 record of __consumer_offsets whose bytes"), "{notes}");
 }
+
+/// A consumer is never given a marker, and commits in front of it or behind it.
+#[test]
+fn a_position_that_steps_back_over_the_end_of_a_transaction_reads_nothing_twice() {
+    let log = || {
+        let data = |at: i32| batch().producer(7, 0, at).transactional().record(format!("k{at}"), "v");
+        (0..3).fold(SegmentBuilder::new(), |log, at| log.batch(data(at))).commit(7, 0)
+    };
+    let rewinds = |from: i64, to: i64| -> usize {
+        let commits = [from, to].into_iter().fold(SegmentBuilder::new(), |commits, offset| {
+            commits.batch(batch().record(key("g"), value(3, offset)))
+        });
+        let answer = told(&[Tree::new(log(), commits).path()], &[]);
+        let findings = answer["findings"].as_array().unwrap();
+        findings.iter().filter(|finding| finding["code"] == "consumer-rewind").count()
+    };
+    assert_eq!((rewinds(4, 3), rewinds(4, 2)), (0, 1));
+}

@@ -6,7 +6,7 @@ use super::internal_topics::InternalTopics;
 use super::options::{AuditOptions, Records};
 use super::pass::PartitionOutcome;
 use super::topics::Topics;
-use crate::facts::{EpochEnds, PartitionContext, PartitionFacts, Position, PositionKey, Sessions};
+use crate::facts::{EpochEnds, PartitionContext, PartitionFacts, Position, PositionKey, Rewind, Sessions};
 use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
@@ -21,7 +21,7 @@ use crate::report::model::{
     TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
 use crate::units::{ProducerEpoch, ProducerId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
 const LISTED: usize = 100;
@@ -139,12 +139,42 @@ pub(super) fn relations_base(
             .collect(),
         partitions: partitions.collect(),
         sessions: sessions.iter().map(|(_, session)| session_note(session, led, internal)).collect(),
-        rewinds: internal.commits.rewinds().to_vec(),
+        rewinds: internal
+            .commits
+            .rewinds()
+            .iter()
+            .filter(|rewind| !is_over_markers(rewind, logs))
+            .cloned()
+            .collect(),
         positions: positions(internal),
         resumed: internal.commits.resumed().cloned().collect(),
         copied: Vec::new(),
         groups: Groups::default(),
     }
+}
+
+/// Offsets between the two positions of a step back that are looked at one by one.
+const MARKERS: i64 = 8;
+
+/// Whether nothing but markers of transactions stands between the two positions: a consumer is never given one,
+/// and commits a position in front of it or behind it.
+fn is_over_markers(rewind: &Rewind, logs: &[(&PartitionContext, &PartitionOutcome)]) -> bool {
+    let between = rewind.to.0..rewind.from.0;
+    if between.end.saturating_sub(between.start) > MARKERS {
+        return false;
+    }
+    let here = |(context, _): &&(&PartitionContext, &PartitionOutcome)| {
+        (context.topic.as_str(), context.partition) == (rewind.topic.as_str(), rewind.partition)
+    };
+    logs.iter().filter(here).any(|(_, outcome)| {
+        let ends = outcome.facts.transactions.iter().filter_map(|span| span.marker_offset);
+        let markers: BTreeSet<i64> = ends
+            .chain(outcome.facts.empty_markers.iter().map(|marker| marker.offset))
+            .map(|offset| offset.0)
+            .filter(|offset| between.contains(offset))
+            .collect();
+        between.clone().all(|offset| markers.contains(&offset))
+    })
 }
 
 fn positions(internal: &InternalTopics) -> Vec<PositionNote> {
