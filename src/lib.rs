@@ -28,6 +28,7 @@
 //! | [`audit`] | the order of work, and all of the threads |
 //! | [`cli`] | the command line, one file a command |
 //! | [`error`] | what keeps a run from starting or finishing |
+//! | `compared_by` | a macro: types that are compared by one of their parts |
 //!
 //! No room knows one to its right; `audit` knows them all.
 //!
@@ -104,6 +105,9 @@
 //!
 //! `examples/` has whole programs. Saved reports are read back with [`report::saved`], hidden with
 //! [`report::redact`], compared with [`report::diff`].
+
+#[macro_use]
+mod compared_by;
 
 pub mod audit;
 pub mod candidates;

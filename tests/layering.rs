@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// From the bottom to the top. A module may use itself and what stands on an earlier line.
 const LAYERS: &[&[&str]] = &[
-    &["units", "error"],
+    &["compared_by", "units", "error"],
     &["format"],
     &["input"],
     // Words of a finding: they stand here because the facts hold some of them.

@@ -2,7 +2,6 @@
 
 use super::archive::Archive;
 use super::listing::Listing;
-use std::cmp::Ordering;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -121,25 +120,7 @@ impl FilePlace {
     }
 }
 
-impl PartialEq for FilePlace {
-    fn eq(&self, other: &Self) -> bool {
-        self.path == other.path
-    }
-}
-
-impl Eq for FilePlace {}
-
-impl PartialOrd for FilePlace {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for FilePlace {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.path.cmp(&other.path)
-    }
-}
+compared_by!(FilePlace, |one| &one.path);
 
 impl From<PathBuf> for FilePlace {
     fn from(path: PathBuf) -> Self {

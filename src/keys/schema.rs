@@ -6,7 +6,6 @@
 
 use super::json::JsonPointer;
 use super::spec::Part;
-use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
@@ -67,25 +66,7 @@ impl fmt::Display for SchemaKey {
     }
 }
 
-impl PartialEq for SchemaKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.identity() == other.identity()
-    }
-}
-
-impl Eq for SchemaKey {}
-
-impl PartialOrd for SchemaKey {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for SchemaKey {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.identity().cmp(&other.identity())
-    }
-}
+compared_by!(SchemaKey, |one| one.identity());
 
 impl Hash for SchemaKey {
     fn hash<H: Hasher>(&self, state: &mut H) {

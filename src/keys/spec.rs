@@ -20,7 +20,6 @@ use super::json::{self, JsonPointer};
 use super::schema::{Encoding, SchemaKey, Schemas};
 use crate::format::Record;
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
@@ -78,25 +77,7 @@ fn one_line(error: &regex::Error) -> String {
     text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.as_str() == other.0.as_str()
-    }
-}
-
-impl Eq for Pattern {}
-
-impl PartialOrd for Pattern {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Pattern {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.as_str().cmp(other.0.as_str())
-    }
-}
+compared_by!(Pattern, |one| one.0.as_str());
 
 impl Hash for Pattern {
     fn hash<H: Hasher>(&self, state: &mut H) {

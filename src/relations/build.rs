@@ -11,7 +11,6 @@ use crate::candidates::spill::{Element, RunReader, Share, Shelf, ShelfWriter, So
 use crate::error::AuditError;
 use crate::finding::{BusinessKey, Visibility};
 use crate::units::ProducerId;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
@@ -450,25 +449,7 @@ struct Turned {
     candidate: Candidate,
 }
 
-impl Ord for Turned {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.turn, self.place).cmp(&(other.turn, other.place))
-    }
-}
-
-impl PartialOrd for Turned {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Turned {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Turned {}
+compared_by!(Turned, |one| (one.turn, one.place));
 
 impl Element for Turned {
     fn put(&self, out: &mut Vec<u8>) {

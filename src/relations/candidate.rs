@@ -5,7 +5,6 @@ use crate::candidates::Fingerprint;
 use crate::candidates::spill::{Element, RunReader};
 use crate::finding::{BusinessKey, Visibility};
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
-use std::cmp::Ordering;
 use std::io;
 
 /// A record whose identity and content may be stored more than once; in order of identity, content
@@ -35,25 +34,7 @@ impl Candidate {
     }
 }
 
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.order().cmp(&other.order())
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Candidate {}
+compared_by!(Candidate, |one| one.order());
 
 impl Element for Candidate {
     fn memory(&self) -> usize {

@@ -18,7 +18,6 @@ use crate::candidates::spill::{Element, RunReader};
 use crate::finding::{Code, Level};
 use crate::relations::{RelatedPair, Relations};
 use crate::units::Sequence;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
@@ -224,31 +223,7 @@ struct Placed {
     row: RelatedPair,
 }
 
-impl Placed {
-    const fn order(&self) -> ([u32; 2], u32, u32) {
-        (self.episode, self.row.group, self.row.number)
-    }
-}
-
-impl Ord for Placed {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.order().cmp(&other.order())
-    }
-}
-
-impl PartialOrd for Placed {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Placed {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Placed {}
+compared_by!(Placed, |one| (one.episode, one.row.group, one.row.number));
 
 impl Element for Placed {
     fn memory(&self) -> usize {
