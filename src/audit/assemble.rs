@@ -20,7 +20,7 @@ use crate::report::model::{
     ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport, TransactionEpochs,
     TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
-use crate::units::{ProducerEpoch, ProducerId};
+use crate::units::{Offset, ProducerEpoch, ProducerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
@@ -139,13 +139,7 @@ pub(super) fn relations_base(
             .collect(),
         partitions: partitions.collect(),
         sessions: sessions.iter().map(|(_, session)| session_note(session, led, internal)).collect(),
-        rewinds: internal
-            .commits
-            .rewinds()
-            .iter()
-            .filter(|rewind| !is_over_markers(rewind, logs))
-            .cloned()
-            .collect(),
+        rewinds: steps_back(internal, logs),
         positions: positions(internal),
         resumed: internal.commits.resumed().cloned().collect(),
         copied: Vec::new(),
@@ -156,25 +150,28 @@ pub(super) fn relations_base(
 /// Offsets between the two positions of a step back that are looked at one by one.
 const MARKERS: i64 = 8;
 
-/// Whether nothing but markers of transactions stands between the two positions: a consumer is never given one,
+/// The steps back over which a consumer was given something again: it is never given the marker of a transaction,
 /// and commits a position in front of it or behind it.
-fn is_over_markers(rewind: &Rewind, logs: &[(&PartitionContext, &PartitionOutcome)]) -> bool {
-    let between = rewind.to.0..rewind.from.0;
-    if between.end.saturating_sub(between.start) > MARKERS {
-        return false;
-    }
-    let here = |(context, _): &&(&PartitionContext, &PartitionOutcome)| {
-        (context.topic.as_str(), context.partition) == (rewind.topic.as_str(), rewind.partition)
+fn steps_back(internal: &InternalTopics, logs: &[(&PartitionContext, &PartitionOutcome)]) -> Vec<Rewind> {
+    let place = |rewind: &Rewind| {
+        let is_short = rewind.from.0.saturating_sub(rewind.to.0) <= MARKERS;
+        is_short.then(|| (rewind.topic.clone(), rewind.partition))
     };
-    logs.iter().filter(here).any(|(_, outcome)| {
-        let ends = outcome.facts.transactions.iter().filter_map(|span| span.marker_offset);
-        let markers: BTreeSet<i64> = ends
-            .chain(outcome.facts.empty_markers.iter().map(|marker| marker.offset))
-            .map(|offset| offset.0)
-            .filter(|offset| between.contains(offset))
-            .collect();
-        between.clone().all(|offset| markers.contains(&offset))
-    })
+    let rewinds = internal.commits.rewinds();
+    let mut markers: BTreeMap<(String, i32), BTreeSet<Offset>> =
+        rewinds.iter().filter_map(place).map(|place| (place, BTreeSet::new())).collect();
+    if !markers.is_empty() {
+        for (context, outcome) in logs {
+            let Some(here) = markers.get_mut(&(context.topic.clone(), context.partition)) else { continue };
+            here.extend(outcome.facts.transactions.iter().filter_map(|span| span.marker_offset));
+            here.extend(outcome.facts.empty_markers.iter().map(|marker| marker.offset));
+        }
+    }
+    let is_over_markers = |rewind: &Rewind| {
+        let here = place(rewind).and_then(|place| markers.get(&place));
+        here.is_some_and(|here| (rewind.to.0..rewind.from.0).all(|offset| here.contains(&Offset(offset))))
+    };
+    rewinds.iter().filter(|rewind| !is_over_markers(rewind)).cloned().collect()
 }
 
 fn positions(internal: &InternalTopics) -> Vec<PositionNote> {

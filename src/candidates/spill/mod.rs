@@ -1,9 +1,9 @@
 //! What does not fit into memory: sorted runs, and rows as they came, in temporary files.
 //!
-//! Goes in: elements in any order. Comes out: the same elements in their order ([`Sorter`]), or in the one
-//! in which they came as often as they are asked for ([`Shelf`]), whatever the bound on memory. The files have no names, can be read by their owner alone and are gone when the process
-//! ends, however it ends. Before something is written, the space is asked for, so that a full disk is
-//! an error with numbers and not half an audit.
+//! Goes in: elements in any order. Comes out: the same elements in their order ([`Sorter`]), or in the one in which they
+//! came, as often as they are asked for ([`Shelf`]), whatever the bound on memory. The files have no names, can be read by
+//! their owner alone and are gone when the process ends, however it ends. Before something is written, the space is asked
+//! for, so that a full disk is an error with numbers and not half an audit.
 //!
 //! Elements are written in a form of this program's run alone; nothing of it is ever read by another.
 
