@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write or read its files has failed")]
 
-use dedup_audit::testkit::{SegmentBuilder, batch};
+use dedup_audit::testkit::{BatchSpec, SegmentBuilder, batch};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -255,4 +255,124 @@ fn a_position_that_steps_back_over_the_end_of_a_transaction_reads_nothing_twice(
         findings.iter().filter(|finding| finding["code"] == "consumer-rewind").count()
     };
     assert_eq!((rewinds(4, 3), rewinds(4, 2)), (0, 1));
+}
+
+/// An application without transactions makes bills of orders; its group steps back, and it makes some of them
+/// again. Nothing but keys and times joins the two.
+mod replays_without_transactions {
+    use super::*;
+
+    const START: i64 = 1_700_000_000_000;
+
+    fn committed(group: &str, offset: i64, after: i64) -> BatchSpec {
+        let (no_epoch, time) = ((-1_i32).to_be_bytes(), (START + after).to_be_bytes());
+        let value = [&[0, 3][..], &offset.to_be_bytes(), &no_epoch, &[0, 0], &time].concat();
+        batch().record(key(group), value)
+    }
+
+    struct Scene {
+        /// The producer of the orders.
+        orders: i64,
+        /// The producers of the first bills and of the later ones.
+        bills: (i64, i64),
+        /// Which orders were billed again.
+        again: std::ops::Range<i32>,
+        commits: Vec<BatchSpec>,
+    }
+
+    impl Scene {
+        fn of(commits: Vec<BatchSpec>) -> Self {
+            Self { orders: 5, bills: (1, 2), again: 4..8, commits }
+        }
+
+        fn finding(self) -> Value {
+            let write = |producer, sequence, number: i32, value: &str, after: i64| {
+                let (key, value) = (format!("order-{number}"), format!("{value}{number}"));
+                batch().producer(producer, 0, sequence).time(START + after).record(key, value)
+            };
+            let orders = (0..10).map(|at| write(self.orders, at, at, "order", i64::from(at)));
+            let first = (0..8).map(|at| write(self.bills.0, at, at, "bill", 100 + i64::from(at)));
+            let begin = if self.bills.0 == self.bills.1 { 8 } else { 0 };
+            let later = (begin..).zip(self.again);
+            let later =
+                later.map(|(at, bill)| write(self.bills.1, at, bill, "bill", 2_000 + i64::from(bill)));
+            let log =
+                |batches: Vec<_>| batches.into_iter().fold(SegmentBuilder::new(), SegmentBuilder::batch);
+            let tree = Tree::new(log(orders.collect()), log(self.commits));
+            let bills = tree.path().join("bills-0");
+            fs::create_dir(&bills).unwrap();
+            fs::write(bills.join("00000000000000000000.log"), log(first.chain(later).collect()).bytes())
+                .unwrap();
+            let answer = told(&[tree.path()], &["--key", "record-key"]);
+            let findings = answer["findings"].as_array().unwrap();
+            findings.iter().find(|finding| finding["code"] != "consumer-rewind").unwrap().clone()
+        }
+    }
+
+    #[test]
+    fn are_found_by_their_input() {
+        for (bills, again) in [((1, 2), 4..8), ((1, 1), 4..8), ((-1, -1), 4..8), ((1, 2), 5..6)] {
+            let commits = vec![committed("g", 8, 500), committed("g", 4, 1_500), committed("g", 8, 3_000)];
+            let finding = Scene { bills, again, ..Scene::of(commits) }.finding();
+            assert_eq!(
+                (&finding["code"], &finding["confidence"]),
+                (&json!("pipeline-replay"), &json!("likely"))
+            );
+            assert_eq!(finding["rewinds"][0]["to"], 4);
+            assert!(finding["alternatives"].to_string().contains("may be another application's"));
+        }
+    }
+
+    #[test]
+    fn are_not_found_where_the_group_was_given_other_records_or_at_another_time() {
+        let innocent = [
+            (
+                "other records",
+                vec![committed("g", 4, 500), committed("g", 0, 1_500), committed("g", 4, 1_600)],
+            ),
+            (
+                "before the first copy",
+                vec![committed("g", 8, 10), committed("g", 4, 50), committed("g", 8, 60)],
+            ),
+            (
+                "long before the second copy",
+                vec![committed("g", 8, 500), committed("g", 4, -900_000), committed("g", 8, -800_000)],
+            ),
+        ];
+        for (which, commits) in innocent {
+            let finding = Scene::of(commits).finding();
+            assert_eq!(finding["code"], "resend-new-session", "{which}");
+        }
+        // One application writes orders and bills.
+        let commits = vec![committed("g", 8, 500), committed("g", 4, 1_500)];
+        let finding = Scene { orders: 2, bills: (1, 2), ..Scene::of(commits) }.finding();
+        assert_eq!(finding["code"], "resend-new-session");
+        // Half of what came again lies in the stretch: a restart explains all of it.
+        let commits = vec![committed("g", 8, 500), committed("g", 6, 1_500)];
+        let finding = Scene::of(commits).finding();
+        assert_eq!(finding["code"], "resend-new-session");
+        let told = finding["alternatives"].to_string();
+        assert!(told.contains("given the business keys of 2 of 4 copies again"), "{told}");
+    }
+
+    /// A choice of copies does not lose what groups tell of them.
+    #[test]
+    fn are_linked_in_a_chosen_part_too() {
+        let set = broker_set();
+        let scan = |more: &[&str]| -> Value {
+            let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+                .arg("scan")
+                .arg(set.join("data"))
+                .args(["--key", "json:/invoiceFor", "--format", "json"])
+                .args(more)
+                .output()
+                .unwrap();
+            let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let findings = report["findings"].as_array().unwrap();
+            findings.iter().find(|finding| finding["code"] == "pipeline-replay").unwrap().clone()
+        };
+        let (all, chosen) = (scan(&[]), scan(&["--offsets", "0..1000"]));
+        assert_eq!(chosen["rewinds"], all["rewinds"]);
+        assert!(all["rewinds"].as_array().is_some_and(|rewinds| !rewinds.is_empty()));
+    }
 }

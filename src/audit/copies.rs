@@ -64,6 +64,7 @@ pub(super) fn fetch(
             && (last.partition, last.offset) == (next.partition, next.offset)
         {
             last.behind_other_content |= next.behind_other_content;
+            last.reread = last.reread.or(next.reread);
             continue;
         }
         if let Some(next) = next
@@ -239,6 +240,7 @@ fn candidate(
         visibility,
         written_after: None,
         behind_other_content: wanted.behind_other_content,
+        reread: wanted.reread,
         batch: BatchPlace {
             segment: u32::try_from(region.start.segment).unwrap_or(u32::MAX),
             position: batch.position,

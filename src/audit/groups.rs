@@ -1,12 +1,14 @@
 //! From digests to what consumers count, and to the records that need a second look.
 
 use super::reconcile::OF_THE_LIST;
+use super::reread::Stretches;
 use crate::candidates::spill::{Element, RunReader, Sorter};
 use crate::candidates::{Fingerprint, Row, RowStore};
 use crate::error::AuditError;
 use crate::facts::PartitionFacts;
 use crate::finding::Outcome;
 use crate::plan::Reach;
+use crate::relations::Reread;
 use crate::units::Offset;
 use std::collections::BTreeMap;
 use std::io;
@@ -99,19 +101,21 @@ pub(super) struct Wanted {
     /// Whether a record of the identity with other content stands in the partition between this one
     /// and the one of equal content before it.
     pub(super) behind_other_content: bool,
+    /// A record of its identity in another topic which a group was given again.
+    pub(super) reread: Option<Reread>,
 }
 
 /// Records of other topics that are looked at for one content of a key of a topic.
 const ELSEWHERE: usize = 16;
 
 impl Wanted {
-    fn at(row: &Row) -> Self {
-        Self {
-            partition: row.partition,
-            offset: row.offset,
-            identity: row.identity,
-            behind_other_content: false,
-        }
+    /// A place of which nothing more is known.
+    pub(super) const fn of(partition: u32, offset: Offset, identity: Fingerprint) -> Self {
+        Self { partition, offset, identity, behind_other_content: false, reread: None }
+    }
+
+    const fn at(row: &Row) -> Self {
+        Self::of(row.partition, row.offset, row.identity)
     }
 }
 
@@ -121,6 +125,7 @@ impl Element for Wanted {
         out.extend_from_slice(&self.offset.0.to_le_bytes());
         out.extend_from_slice(&self.identity.0.to_le_bytes());
         out.push(u8::from(self.behind_other_content));
+        out.extend_from_slice(&Reread::to_bytes(self.reread));
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
@@ -129,6 +134,7 @@ impl Element for Wanted {
             offset: Offset(i64::from_le_bytes(from.array()?)),
             identity: Fingerprint(u128::from_le_bytes(from.array()?)),
             behind_other_content: from.array::<1>()? == [1],
+            reread: Reread::from_bytes(from.array()?),
         })
     }
 }
@@ -155,6 +161,7 @@ pub(super) fn group(
     topics: usize,
     reach: Reach,
     wants: Wants,
+    rereads: &Stretches,
     wanted: &mut Sorter<Wanted>,
     stop: &dyn Fn() -> bool,
     mut each: impl FnMut(&Row) -> Result<(), AuditError>,
@@ -164,6 +171,8 @@ pub(super) fn group(
         reach,
         counts: vec![KeyCounts::default(); topics],
         wants,
+        rereads,
+        given_again: Vec::new(),
         wanted,
         at: None,
         held: Vec::new(),
@@ -200,6 +209,9 @@ struct Grouping<'a> {
     reach: Reach,
     counts: Vec<KeyCounts>,
     wants: Wants,
+    rereads: &'a Stretches,
+    /// Records of the current identity which a group was given again, with their topics; of those that are held.
+    given_again: Vec<(usize, Reread)>,
     wanted: &'a mut Sorter<Wanted>,
     at: Option<(Fingerprint, u32)>,
     /// The rows of the current identity, as long as there are few: only together they tell whether
@@ -272,6 +284,7 @@ impl Grouping<'_> {
                 self.take(row, false)?;
             }
         } else {
+            self.look_for_rereads(&rows);
             let mut places: Vec<(u32, Offset, u32)> =
                 rows.iter().map(|row| (row.partition, row.offset, row.selector)).collect();
             places.sort_unstable();
@@ -283,9 +296,22 @@ impl Grouping<'_> {
                 self.take(row, behind_other)?;
             }
         }
+        self.given_again.clear();
         self.held = rows;
         self.held.clear();
         Ok(())
+    }
+
+    /// Finds which records of one identity a group was given again.
+    fn look_for_rereads(&mut self, rows: &[Row]) {
+        if self.rereads.is_empty() {
+            return;
+        }
+        for row in rows {
+            let topic = view_of(self.partitions, row).map(|view| view.topic);
+            let found = topic.zip(self.rereads.over(row.partition, row.offset));
+            self.given_again.extend(found);
+        }
     }
 
     /// Counts contents that stand on both sides of the log start; `rows` are all of one identity.
@@ -360,7 +386,9 @@ impl Grouping<'_> {
         of_topic.committed += committed;
         of_topic.aborted += usize::from(judged && committed == 0 && view.is_aborted(row.offset));
         of_topic.first = of_topic.first.min((row.partition, row.offset));
-        let wanted = Wanted { behind_other_content, ..Wanted::at(row) };
+        let of_another = self.given_again.iter().find(|(of, _)| *of != topic);
+        let reread = of_another.map(|(_, place)| *place);
+        let wanted = Wanted { behind_other_content, reread, ..Wanted::at(row) };
         let Some(content) = self.content.last_mut().filter(|content| content.topic == topic) else {
             of_topic.contents += 1;
             of_topic.committed_contents += committed;

@@ -37,6 +37,7 @@ mod reconcile;
 mod relate;
 mod remembered;
 mod replicas;
+mod reread;
 mod restored;
 mod routing;
 mod samples;

@@ -4,6 +4,7 @@
 use super::groups::{self, KeyCounts, Wants};
 use super::logs::Logs;
 use super::reconcile::Reconciler;
+use super::reread::Stretches;
 use super::{assemble, copies, restored, strays, trace};
 use crate::candidates::RowStore;
 use crate::candidates::spill::Sorter;
@@ -40,13 +41,6 @@ pub(super) fn relate(
     let topics = prepared.topics.all.len();
     let stop = || logs.late_stop.is_wanted();
     let reach = options.rules.reach;
-    let key_counts = groups::group(rows, &views, topics, reach, wants, &mut wanted, &stop, |row| {
-        reconciler.as_mut().map_or(Ok(()), |reconciler| reconciler.row(row, &views))
-    })?;
-
-    let look = logs.second_look();
-    let mut candidates = Sorter::new(room.shares.candidates, room.space.clone());
-    copies::fetch(&look, wanted.finish()?, |candidate| candidates.push(candidate))?;
     let mut relations = assemble::relations_base(
         &prepared.inventory,
         &prepared.topics,
@@ -56,6 +50,15 @@ pub(super) fn relate(
         &logs.led,
         &prepared.internal,
     );
+    let rereads = Stretches::of(&relations);
+    let key_counts =
+        groups::group(rows, &views, topics, reach, wants, &rereads, &mut wanted, &stop, |row| {
+            reconciler.as_mut().map_or(Ok(()), |reconciler| reconciler.row(row, &views))
+        })?;
+
+    let look = logs.second_look();
+    let mut candidates = Sorter::new(room.shares.candidates, room.space.clone());
+    copies::fetch(&look, wanted.finish()?, |candidate| candidates.push(candidate))?;
     let mut candidates = candidates.finish()?;
     let joined = match options.rules.reach {
         Reach::Topic => relations::Joined::Apart,

@@ -165,12 +165,7 @@ pub(super) fn relate(
         let mut wanted = room.wanted();
         for partition in [stretch.original, stretch.copy] {
             for offset in (stretch.first_offset.0..=last.0).map(Offset) {
-                wanted.push(Wanted {
-                    partition,
-                    offset,
-                    identity: Fingerprint(0),
-                    behind_other_content: false,
-                })?;
+                wanted.push(Wanted::of(partition, offset, Fingerprint(0)))?;
             }
         }
         let mut candidates: Vec<Candidate> = Vec::new();

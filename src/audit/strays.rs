@@ -125,7 +125,7 @@ fn find(
                 for delta in 0..=i64::from(records) {
                     let offset = Offset(batch.header.base_offset.0.saturating_add(delta));
                     let identity = Fingerprint(0);
-                    wanted.push(Wanted { partition, offset, identity, behind_other_content: false })?;
+                    wanted.push(Wanted::of(partition, offset, identity))?;
                 }
             }
         }

@@ -169,6 +169,7 @@ impl CommitHistory {
         if let Some(rewind) = position.open.and_then(|at| self.rewinds.get_mut(at)) {
             if to >= rewind.from {
                 position.open = None;
+                rewind.caught_up = timestamp;
                 if rewind.then == Then::Nothing {
                     rewind.then = Then::Passed(to);
                 }
@@ -224,6 +225,7 @@ impl CommitHistory {
             generation,
             members,
             then: Then::Nothing,
+            caught_up: None,
         });
     }
 

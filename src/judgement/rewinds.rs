@@ -184,6 +184,7 @@ mod tests {
 
     fn step(kind: RewindKind, members: Option<u32>, then: Then) -> Rewind {
         Rewind {
+            caught_up: None,
             group: "billing".to_owned(),
             topic: "orders".to_owned(),
             partition: 3,

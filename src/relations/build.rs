@@ -546,6 +546,7 @@ mod tests {
                 visibility: Visibility::NonTransactional,
                 written_after: None,
                 behind_other_content: false,
+                reread: None,
                 batch: BatchPlace {
                     segment: 0,
                     position: FilePosition(0),

@@ -1,6 +1,6 @@
 //! A record that may be a copy, and its form in a temporary file.
 
-use super::{BatchPlace, StoredCopy, TimeSource};
+use super::{BatchPlace, Reread, StoredCopy, TimeSource};
 use crate::candidates::Fingerprint;
 use crate::candidates::spill::{Element, RunReader};
 use crate::finding::{BusinessKey, Visibility};
@@ -78,7 +78,7 @@ impl Element for Candidate {
 }
 
 /// Bytes of a copy: all copies take as many, so that one is read at once.
-const COPY: usize = 4 * 4 + 4 * 8 + 8 + 1 + 8 * 8 + 4;
+const COPY: usize = 4 * 4 + 4 * 8 + 8 + 1 + 8 * 8 + 4 + Reread::BYTES;
 
 /// The fields of something that was read at once.
 pub(super) struct Fields<'b>(pub(super) &'b [u8]);
@@ -124,6 +124,7 @@ impl Element for StoredCopy {
         for small in [place(&TIME_SOURCES), outcome(&VISIBILITIES)].into_iter().chain(flags) {
             out.push(small.and_then(|small| u8::try_from(small).ok()).unwrap_or(u8::MAX));
         }
+        out.extend_from_slice(&Reread::to_bytes(copy.reread));
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
@@ -144,6 +145,7 @@ impl Element for StoredCopy {
             (maybe()?, maybe()?, maybe()?, maybe()?);
         let (session, leader_epoch, written_after, base_sequence) = (maybe()?, maybe()?, maybe()?, maybe()?);
         let [time_source, visibility, in_sequence, behind_other_content] = fields.next()?;
+        let reread = Reread::from_bytes(fields.next()?);
         let int = |number: Option<i64>| number.and_then(|number| i32::try_from(number).ok());
         Ok(Self {
             partition,
@@ -159,6 +161,7 @@ impl Element for StoredCopy {
             visibility: one_of(&VISIBILITIES, visibility)?,
             written_after,
             behind_other_content: behind_other_content == 1,
+            reread,
             batch: BatchPlace {
                 segment,
                 position,
@@ -170,6 +173,29 @@ impl Element for StoredCopy {
                 in_sequence: in_sequence == 1,
             },
         })
+    }
+}
+
+impl Reread {
+    /// Bytes of one that may be there.
+    pub const BYTES: usize = 1 + 4 + 8;
+
+    /// As it stands in temporary files.
+    #[must_use]
+    pub fn to_bytes(this: Option<Self>) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        if let Some(Self { partition, offset }) = this {
+            let number = [&[1], partition.to_le_bytes().as_slice(), &offset.0.to_le_bytes()].concat();
+            bytes.copy_from_slice(&number);
+        }
+        bytes
+    }
+
+    /// The other way.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Option<Self> {
+        let [1, a, b, c, d, offset @ ..] = bytes else { return None };
+        Some(Self { partition: u32::from_le_bytes([a, b, c, d]), offset: Offset(i64::from_le_bytes(offset)) })
     }
 }
 
@@ -262,6 +288,7 @@ mod tests {
                 visibility: VISIBILITIES[usize::from(n % 4)],
                 written_after: there.then_some(17),
                 behind_other_content: there,
+                reread: there.then_some(Reread { partition: u32::MAX, offset: Offset(i64::MAX) }),
                 batch: BatchPlace {
                     segment: 1,
                     position: FilePosition(u64::MAX),

@@ -249,8 +249,20 @@ pub struct StoredCopy {
     /// Whether the same business key had other content between this record and the one of equal
     /// content before it in the partition: a state that came back.
     pub behind_other_content: bool,
+    /// A record of another topic with the same business key which a consumer group was given again.
+    #[serde(default)]
+    pub reread: Option<Reread>,
     /// Its batch.
     pub batch: BatchPlace,
+}
+
+/// A record over which a group's position stepped back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Reread {
+    /// Index into [`Relations::partitions`].
+    pub partition: u32,
+    /// Its offset.
+    pub offset: Offset,
 }
 
 /// Whose time a consumer sees.

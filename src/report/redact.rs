@@ -167,10 +167,7 @@ impl Redactor {
         if self.mode == Mode::None {
             return Ok(report);
         }
-        let names = report.coverage.names.clone();
-        let mut value = serde_json::to_value(report)?;
-        self.redact_with(&mut value, &names);
-        serde_json::from_value(value)
+        self.through(&report, &report.coverage.names)
     }
 
     /// Redacts the answer of any command.
@@ -184,9 +181,17 @@ impl Redactor {
         if self.mode == Mode::None {
             return Ok(answer);
         }
-        let names = answer.coverage.names.clone();
-        let mut value = serde_json::to_value(answer)?;
-        self.redact_with(&mut value, &names);
+        self.through(&answer, &answer.coverage.names)
+    }
+
+    /// A value as it is read back once it was redacted.
+    fn through<T: Serialize + DeserializeOwned>(
+        &self,
+        value: &T,
+        names: &[(&'static str, String)],
+    ) -> Result<T, serde_json::Error> {
+        let mut value = serde_json::to_value(value)?;
+        self.redact_with(&mut value, names);
         serde_json::from_value(value)
     }
 

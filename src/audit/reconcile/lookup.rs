@@ -20,7 +20,7 @@ pub(in crate::audit) fn records(
     mut wanted: Sorter<Wanted>,
 ) -> Result<BTreeMap<At, Candidate>, AuditError> {
     for &(partition, offset) in places {
-        wanted.push(Wanted { partition, offset, identity: Fingerprint(0), behind_other_content: false })?;
+        wanted.push(Wanted::of(partition, offset, Fingerprint(0)))?;
     }
     let mut found = BTreeMap::new();
     copies::fetch(look, wanted.finish()?, |candidate| {

@@ -35,6 +35,9 @@ pub struct Rewind {
     /// What the group did next.
     #[serde(default)]
     pub then: Then,
+    /// When it was where it had been before, by the coordinator's clock.
+    #[serde(default)]
+    pub caught_up: Option<i64>,
 }
 
 /// A group took a position up in a later generation than it had committed it in: its members, or some of

@@ -61,17 +61,17 @@ struct Words {
 /// One finding an episode, in the order of code, topic and place.
 #[must_use]
 pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
-    gather::gather(relations)
-        .iter()
-        .map(|episode| {
-            let mut finding = episode.finding(words(episode), examples);
-            finding.consumed_by = consumed::by(episode);
-            if episode.code == Code::PipelineReplay {
-                pipeline::link(&mut finding, episode, examples);
-            }
-            finding
-        })
-        .collect()
+    gather::gather(relations).iter().map(|episode| finding(episode, words(episode), examples)).collect()
+}
+
+/// An episode as a finding, with what consumer groups tell of it.
+fn finding(episode: &Episode<'_>, words: Words, examples: Examples) -> Finding {
+    let mut finding = episode.finding(words, examples);
+    finding.consumed_by = consumed::by(episode);
+    if episode.code == Code::PipelineReplay {
+        pipeline::link(&mut finding, episode, examples);
+    }
+    finding
 }
 
 /// The mechanism that joins a surplus copy and its predecessor; `None` where equal records are what
@@ -117,7 +117,7 @@ pub fn chosen<'r>(relations: &'r Relations, examples: Examples, choice: &'r Surp
         if let Some(rest) = rest {
             words.facts.insert(0, rest);
         }
-        Some(narrowed.finding(words, examples))
+        Some(finding(&narrowed, words, examples))
     });
     narrowed.collect()
 }
