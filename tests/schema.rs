@@ -105,7 +105,7 @@ fn codes_kinds_and_fields_of_a_later_version_follow_the_schema() {
     report["somethingNew"] = json!({"a": 1});
     report["coverage"]["damage"] = json!([{
         "file": "a", "position": 0, "length": 1, "expected": false, "kind": "bad-luck", "detail": "",
-        "firstOffset": null, "lastOffset": null,
+        "firstOffset": null, "lastOffset": null, "recordsMissing": true,
     }]);
     report["findings"] = json!([{
         "id": "DA-1", "code": "a-new-code", "severity": "dire", "confidence": "hoped", "title": "", "topics": [],

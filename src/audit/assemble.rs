@@ -5,23 +5,22 @@ use super::groups::KeyCounts;
 use super::internal_topics::InternalTopics;
 use super::options::{AuditOptions, Records};
 use super::pass::PartitionOutcome;
+use super::positions;
 use super::topics::Topics;
-use crate::facts::{EpochEnds, PartitionContext, PartitionFacts, Position, PositionKey, Rewind, Sessions};
+use crate::facts::{EpochEnds, PartitionContext, PartitionFacts, Sessions};
 use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
 use crate::plan::adviser::Candidate;
 use crate::plan::{RepeatsOf, TopicPlan};
-use crate::relations::{
-    self, Groups, PartitionNote, PositionNote, Relations, SessionNote, SessionSpan, TopicNote,
-};
+use crate::relations::{self, Groups, PartitionNote, Relations, SessionNote, SessionSpan, TopicNote};
 use crate::report::model::{
     Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
     ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport, TransactionEpochs,
     TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
-use crate::units::{Offset, ProducerEpoch, ProducerId};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::units::{ProducerEpoch, ProducerId};
+use std::collections::BTreeMap;
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
 const LISTED: usize = 100;
@@ -139,49 +138,12 @@ pub(super) fn relations_base(
             .collect(),
         partitions: partitions.collect(),
         sessions: sessions.iter().map(|(_, session)| session_note(session, led, internal)).collect(),
-        rewinds: steps_back(internal, logs),
-        positions: positions(internal),
+        rewinds: positions::steps_back(internal, topics, logs),
+        positions: positions::of(internal, topics, logs),
         resumed: internal.commits.resumed().cloned().collect(),
         copied: Vec::new(),
         groups: Groups::default(),
     }
-}
-
-/// Offsets between the two positions of a step back that are looked at one by one.
-const MARKERS: i64 = 8;
-
-/// The steps back over which a consumer was given something again: it is never given the marker of a transaction,
-/// and commits a position in front of it or behind it.
-fn steps_back(internal: &InternalTopics, logs: &[(&PartitionContext, &PartitionOutcome)]) -> Vec<Rewind> {
-    let place = |rewind: &Rewind| {
-        let is_short = rewind.from.0.saturating_sub(rewind.to.0) <= MARKERS;
-        is_short.then(|| (rewind.topic.clone(), rewind.partition))
-    };
-    let rewinds = internal.commits.rewinds();
-    let mut markers: BTreeMap<(String, i32), BTreeSet<Offset>> =
-        rewinds.iter().filter_map(place).map(|place| (place, BTreeSet::new())).collect();
-    if !markers.is_empty() {
-        for (context, outcome) in logs {
-            let Some(here) = markers.get_mut(&(context.topic.clone(), context.partition)) else { continue };
-            here.extend(outcome.facts.transactions.iter().filter_map(|span| span.marker_offset));
-            here.extend(outcome.facts.empty_markers.iter().map(|marker| marker.offset));
-        }
-    }
-    let is_over_markers = |rewind: &Rewind| {
-        let here = place(rewind).and_then(|place| markers.get(&place));
-        here.is_some_and(|here| (rewind.to.0..rewind.from.0).all(|offset| here.contains(&Offset(offset))))
-    };
-    rewinds.iter().filter(|rewind| !is_over_markers(rewind)).cloned().collect()
-}
-
-fn positions(internal: &InternalTopics) -> Vec<PositionNote> {
-    let note = |((group, topic, partition), position): (&PositionKey, &Position)| PositionNote {
-        group: group.clone(),
-        topic: topic.clone(),
-        partition: *partition,
-        highest: position.highest,
-    };
-    internal.commits.positions().map(note).collect()
 }
 
 fn newest_notes(facts: &PartitionFacts) -> Vec<relations::NewestNote> {
@@ -259,7 +221,7 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: (Vec<Eve
     report.verdict.interrupted =
         parts.stopped_late || parts.outcomes.iter().any(|outcome| outcome.interrupted);
     report.verdict.complete = coverage_is_complete(parts)
-        && !nothing_keyed(&report.coverage)
+        && !report.coverage.nothing_keyed()
         && report.coverage.records_undecoded == 0
         && !parts.stopped_late
         && parts.notes.is_empty();
@@ -373,11 +335,6 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         coverage.notes.push(Note { file: None, detail });
     }
     coverage
-}
-
-/// Whether records are there and none of them has the key: then nothing was compared.
-fn nothing_keyed(coverage: &Coverage) -> bool {
-    coverage.records_keyed == 0 && coverage.records_without_key + coverage.records_undecoded > 0
 }
 
 /// Whether all was read, tails that a broker leaves by nature aside.

@@ -224,6 +224,7 @@ fn impossible_count(batch: &Batch<'_>, claimed: u32, most: u32) -> Damage {
         detail: format!("recordsCount {claimed}, the batch can hold {most} at most"),
         first_offset: None,
         last_offset: None,
+        records_missing: true,
     }
 }
 
@@ -241,5 +242,6 @@ pub(super) fn unreadable_records(batch: &Batch<'_>, error: &RecordsError) -> Dam
         detail: format!("checksum is right, records cannot be read: {error}"),
         first_offset: Some(batch.header.base_offset),
         last_offset: Some(batch.header.last_offset()),
+        records_missing: true,
     }
 }

@@ -31,6 +31,7 @@ mod memory;
 mod neighbours;
 mod options;
 mod pass;
+mod positions;
 mod prepare;
 mod progress;
 mod reconcile;

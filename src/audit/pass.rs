@@ -682,6 +682,7 @@ impl Current<'_> {
             detail,
             first_offset: self.next_offset,
             last_offset: None,
+            records_missing: true,
         };
         self.ledger.damage(at, &damage);
         self.outcome.damage.push((at, damage));

@@ -150,6 +150,7 @@ impl CommitHistory {
             count: 0,
             last_commit: None,
             written_at: None,
+            leader_epoch: None,
             before_deletion: None,
             topic_id: committed.topic_id,
             open: None,
@@ -169,7 +170,7 @@ impl CommitHistory {
         if let Some(rewind) = position.open.and_then(|at| self.rewinds.get_mut(at)) {
             if to >= rewind.from {
                 position.open = None;
-                rewind.caught_up = timestamp;
+                (rewind.caught_up, rewind.caught_up_at) = (timestamp, Some(at_offset));
                 if rewind.then == Then::Nothing {
                     rewind.then = Then::Passed(to);
                 }
@@ -204,6 +205,11 @@ impl CommitHistory {
             (None, None) => None,
         };
         (position.last, position.before_deletion) = (Some(to), None);
+        let leader_epoch = std::mem::replace(&mut position.leader_epoch, committed.leader_epoch);
+        if before.is_some_and(|(_, kind)| kind == RewindKind::AfterDeletion) {
+            // Whether its offsets mean the same records as before is not known.
+            (position.first, position.highest) = (to, to);
+        }
         position.first = position.first.min(to);
         position.highest = position.highest.max(to);
         let Some((from, kind)) = before.filter(|(from, _)| to < *from) else { return };
@@ -212,6 +218,7 @@ impl CommitHistory {
             return;
         }
         position.open = Some(self.rewinds.len());
+        let topic_id = position.topic_id;
         let (group, topic, partition) = key;
         self.rewinds.push(Rewind {
             group,
@@ -225,7 +232,10 @@ impl CommitHistory {
             generation,
             members,
             then: Then::Nothing,
+            leader_epoch,
+            topic_id,
             caught_up: None,
+            caught_up_at: None,
         });
     }
 

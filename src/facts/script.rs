@@ -168,6 +168,7 @@ impl Writer {
             detail: "made for a test".to_owned(),
             first_offset: Some(Offset(self.offset)),
             last_offset: None,
+            records_missing: true,
         };
         self.events.push(Event::Damage(self.bases.len() - 1, damage));
     }

@@ -70,4 +70,7 @@ pub struct Damage {
     pub first_offset: Option<Offset>,
     /// The last offset that is missing because of it, when it can be told.
     pub last_offset: Option<Offset>,
+    /// Whether records may be missing because of it: not where the batch was read all the same, or the log goes on
+    /// where it was.
+    pub records_missing: bool,
 }

@@ -314,6 +314,7 @@ impl<'a> Batch<'a> {
             detail: error.to_string(),
             first_offset: self.header.records_count.map(|_| self.header.base_offset),
             last_offset: Some(self.header.last_offset()),
+            records_missing: true,
         }
     }
 

@@ -55,8 +55,16 @@ impl Remarks {
     }
 
     fn push(&mut self, path: &Path, kind: DamageKind, position: FilePosition, length: u64, detail: String) {
-        let damage =
-            Damage { position, length, kind, expected: false, detail, first_offset: None, last_offset: None };
+        let damage = Damage {
+            position,
+            length,
+            kind,
+            expected: false,
+            detail,
+            first_offset: None,
+            last_offset: None,
+            records_missing: true,
+        };
         self.damage.push((path.to_owned(), damage));
     }
 

@@ -184,7 +184,10 @@ mod tests {
 
     fn step(kind: RewindKind, members: Option<u32>, then: Then) -> Rewind {
         Rewind {
+            leader_epoch: None,
+            topic_id: None,
             caught_up: None,
+            caught_up_at: None,
             group: "billing".to_owned(),
             topic: "orders".to_owned(),
             partition: 3,

@@ -7,12 +7,14 @@
 //! [`escape::markdown`] or stands in a code span ([`escape::markdown_code`]), so that no key becomes a
 //! link, an image, a mention, a reference or HTML.
 
+use super::answer::Reading;
 use super::escape::{self, Terminal};
-use super::model::{Chosen, Report, TopicReport};
+use super::model::{Chosen, DamageReport, Report, TopicReport};
 use super::table::{in_order, most, provisional, singles, writer};
 use super::verdict::{agreement, amount};
 use super::wording::{
-    Zone, business_key, counted, listed, number, opening, parts_of, redacted, session_in_words,
+    Zone, business_key, counted, how_much, listed, number, opening, parts_of, redacted, session_in_words,
+    uncompared,
 };
 use super::zoned::told;
 use crate::finding::{Code, Copy, Finding, Severity};
@@ -30,6 +32,10 @@ const GROUPS: usize = 3;
 const COPIES: usize = 3;
 /// Evidence that is no copy, of one finding.
 const SINGLES: usize = 3;
+/// Places that could not be opened or read.
+const UNREADABLE: usize = 4;
+/// Places of damage.
+const DAMAGE: usize = 2;
 /// Notes of the coverage, and topics whose identity is told.
 const NOTES: usize = 3;
 /// Columns of a key, and of a sentence.
@@ -337,26 +343,23 @@ fn identities(report: &Report) -> Option<String> {
 
 fn tail(report: &Report, zone: &Zone) -> Vec<String> {
     let coverage = &report.coverage;
-    let read = if report.verdict.interrupted {
-        "interrupted, not everything was read"
-    } else if report.verdict.complete {
-        "everything was read"
-    } else {
-        "not everything could be read"
-    };
+    let read = how_much(coverage, Reading::of_verdict(&report.verdict));
     let mut lines: Vec<String> =
         identities(report).into_iter().flat_map(|line| [line, String::new()]).collect();
     lines.push(format!("**Coverage:** {}: {read}.", amount(coverage)));
-    let unexpected: Vec<_> = coverage.damage.iter().filter(|damage| !damage.expected).collect();
-    for damage in unexpected.iter().take(2) {
-        lines.push(format!(
-            "- damage: {} at {}: {}",
-            code(&damage.file),
-            damage.position,
-            text(&damage.detail)
-        ));
+    lines.extend(uncompared(coverage).iter().map(|line| format!("- {}", text(line))));
+    let (unreadable, damaged): (Vec<_>, Vec<_>) =
+        coverage.unexpected().partition(|damage| damage.is_unreadable());
+    let place = |what: &str, damage: &DamageReport| {
+        format!("- {what}: {} at {}: {}", code(&damage.file), damage.position, text(&damage.detail))
+    };
+    lines.extend(unreadable.iter().take(UNREADABLE).map(|damage| place("not readable", damage)));
+    lines.extend(damaged.iter().take(DAMAGE).map(|damage| place("damage", damage)));
+    let rest = unreadable.len().saturating_sub(UNREADABLE) as u64;
+    if rest > 0 {
+        lines.push(format!("- {} not readable in the JSON report", counted(rest, "more place")));
     }
-    let rest = (unexpected.len().saturating_sub(2) as u64).saturating_add(coverage.damage_omitted);
+    let rest = (damaged.len().saturating_sub(DAMAGE) as u64).saturating_add(coverage.damage_omitted);
     if rest > 0 {
         lines.push(format!("- {} of damage in the JSON report", counted(rest, "more place")));
     }

@@ -1,7 +1,8 @@
 //! Numbers, times and names as sentences and lines say them. Times are UTC unless a [`Zone`] tells them.
 
+use super::answer::Reading;
 use super::escape::Terminal;
-use super::model::{Redaction, Updates};
+use super::model::{Coverage, Redaction, Updates};
 use crate::finding::{BusinessKey, KeyPart, rfc3339};
 use jiff::tz::TimeZone;
 
@@ -34,6 +35,41 @@ pub fn counted(count: u64, singular: &str) -> String {
         |start| format!("{start}batch{}", if count == 1 { "" } else { "es" }),
     );
     format!("{} {singular}", number(count))
+}
+
+/// Records that were read and not compared, by reason.
+#[must_use]
+pub fn uncompared(coverage: &Coverage) -> Vec<String> {
+    let reasons: Vec<String> = coverage
+        .undecoded
+        .iter()
+        .map(|one| format!("{} {}", Terminal::text(&one.reason).shown(), number(one.records)))
+        .collect();
+    let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+    [
+        (coverage.records_without_key, "without the key that was asked for".to_owned()),
+        (coverage.records_undecoded, format!("that could not be decoded{reasons}")),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{} {what}", counted(count, "record")))
+    .collect()
+}
+
+/// How much of what was given was read.
+#[must_use]
+pub fn how_much(coverage: &Coverage, reading: Reading) -> &'static str {
+    let torn = coverage.damage.iter().any(|damage| damage.expected);
+    match reading {
+        Reading::Interrupted => "interrupted, not everything was read",
+        Reading::Whole if torn => "everything was read, but for the end of a log that was not closed",
+        Reading::Whole => "everything was read",
+        Reading::Partial if !coverage.is_whole() => "not everything could be read",
+        Reading::Partial if coverage.unexpected().next().is_some() => {
+            "every record could be read in spite of the damage"
+        }
+        Reading::Partial => "everything was read, not everything could be judged",
+    }
 }
 
 /// `a`, `a and b`, `a, b and c`.

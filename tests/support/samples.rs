@@ -300,6 +300,7 @@ pub fn mixed() -> Report {
             detail: "batch needs 180 bytes, file has 20".to_owned(),
             first_offset: Some(12_000),
             last_offset: None,
+            records_missing: Some(true),
         },
         DamageReport {
             file: "payments-2/00000000000000000000.log".to_owned(),
@@ -310,6 +311,7 @@ pub fn mixed() -> Report {
             detail: "checksum is 0x3837a2ef, the bytes give 0x11111111".to_owned(),
             first_offset: Some(40),
             last_offset: Some(42),
+            records_missing: Some(true),
         },
     ];
     report.coverage.damage_omitted = 1;

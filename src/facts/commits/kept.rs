@@ -35,9 +35,18 @@ pub struct Rewind {
     /// What the group did next.
     #[serde(default)]
     pub then: Then,
+    /// The leader epoch of the last record that it had read, where its commit before says so.
+    #[serde(default)]
+    pub leader_epoch: Option<LeaderEpoch>,
+    /// The id of the topic, where a commit names it.
+    #[serde(default)]
+    pub topic_id: Option<[u8; 16]>,
     /// When it was where it had been before, by the coordinator's clock.
     #[serde(default)]
     pub caught_up: Option<i64>,
+    /// The offset of the commit that says so.
+    #[serde(default)]
+    pub caught_up_at: Option<Offset>,
 }
 
 /// A group took a position up in a later generation than it had committed it in: its members, or some of
@@ -125,7 +134,8 @@ pub struct Commit {
 pub struct Position {
     /// The first position in the files.
     pub first: Offset,
-    /// The largest one: the group had been given everything from the first position to there.
+    /// The largest one since it was last deleted: the group had been given everything from the first position to
+    /// there.
     pub highest: Offset,
     /// The last one; `None` when it was deleted.
     pub last: Option<Offset>,
@@ -137,6 +147,8 @@ pub struct Position {
     pub(super) last_commit: Option<(Option<i64>, i32)>,
     /// The record in which the last one stands, while it stands.
     pub(super) written_at: Option<Offset>,
+    /// The leader epoch of the last record that the group read, where the last commit says so.
+    pub(super) leader_epoch: Option<LeaderEpoch>,
     /// The last one before a deletion.
     pub(super) before_deletion: Option<Offset>,
     pub(super) topic_id: Option<[u8; 16]>,
@@ -181,6 +193,12 @@ impl Group {
 }
 
 impl Position {
+    /// The id of the topic, where a commit names it.
+    #[must_use]
+    pub const fn topic_id(&self) -> Option<[u8; 16]> {
+        self.topic_id
+    }
+
     pub(super) fn keep(&mut self, commit: Commit, keep: Keep) {
         self.count += 1;
         if let Keep::Newest(most) = keep {

@@ -207,6 +207,7 @@ fn a_batch_out_of_its_place_is_folded_where_it_belongs_and_moves_no_offset_where
         detail: String::new(),
         first_offset: None,
         last_offset: None,
+        records_missing: true,
     };
     for belongs_at in [Some(Offset(1)), None] {
         let context = PartitionContext { segment_bases: vec![Offset(0)], ..PartitionContext::default() };

@@ -242,6 +242,7 @@ impl<S: ByteSource> SegmentScanner<S> {
                     detail,
                     first_offset: missing.map(|(first, _)| first),
                     last_offset: missing.map(|(_, last)| last),
+                    records_missing: belongs_at.is_none() || missing.is_some(),
                 };
                 Ok(Step::Suspect { header, damage, belongs_at })
             }
@@ -280,6 +281,7 @@ impl<S: ByteSource> SegmentScanner<S> {
             detail,
             first_offset: belongs_at,
             last_offset: belongs_at.map(|_| header.last_offset()),
+            records_missing: belongs_at.is_none(),
         };
         Step::Suspect { header, damage, belongs_at }
     }
@@ -361,6 +363,7 @@ impl<S: ByteSource> SegmentScanner<S> {
             detail,
             first_offset: first.filter(|_| !nothing_missing),
             last_offset: last.filter(|_| !nothing_missing),
+            records_missing: !nothing_missing,
         }))
     }
 
@@ -376,6 +379,7 @@ impl<S: ByteSource> SegmentScanner<S> {
             detail,
             first_offset: self.order.lowest,
             last_offset: None,
+            records_missing: true,
         })
     }
 
@@ -418,6 +422,7 @@ impl<S: ByteSource> SegmentScanner<S> {
             detail: format!("too much damage before: the last {left} bytes were not searched"),
             first_offset: self.order.lowest,
             last_offset: None,
+            records_missing: true,
         }
     }
 }

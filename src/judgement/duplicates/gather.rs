@@ -13,7 +13,6 @@ use super::alive::Alive;
 use super::episode::Episode;
 use super::mechanism;
 use super::pair::Pair;
-use super::pipeline;
 use super::publication::{self, Overlap, Repeat, Repeated};
 use crate::candidates::spill::{Element, RunReader};
 use crate::finding::{Code, Level};
@@ -117,7 +116,6 @@ pub(super) fn gather(relations: &Relations) -> Vec<Episode<'_>> {
     let living = join_the_living(relations, &mut codes);
     let repeated = forgive_publications(relations, &mut codes);
     let loops = Loops::of(&repeated);
-    follow_inputs(relations, &mut codes);
     widen_retries(relations, &mut codes);
     doubt_long_retries(relations, &mut codes);
     let key = |code: Code, pair: &Pair<'_>| -> Key {
@@ -301,44 +299,6 @@ fn doubt_long_retries(relations: &Relations, codes: &mut Codes) {
         if of_long.is_some_and(|[of, _, last]| *of == partition && batch <= *last) {
             let has_source = row.source.is_some();
             codes.set(at, Some(if has_source { Code::PipelineReplay } else { Code::DuplicateUndetermined }));
-        }
-    }
-}
-
-/// Of ten copies that one session repeats of another, so many with an input that was read again make a replay.
-const READ_AGAIN_OF_TEN: u64 = 9;
-
-/// Calls copies a replay whose business keys a group was given again between the two writes: those of another
-/// session where that is so of nearly all of them, as a restart tells no more of one than of the other; and
-/// each by itself where one writer went on.
-fn follow_inputs(relations: &Relations, codes: &mut Codes) {
-    if relations.rewinds.is_empty() {
-        return;
-    }
-    let mut counts: BTreeMap<Repeat, (u64, u64)> = BTreeMap::new();
-    for (_, pair) in codes.with(relations, Code::ResendNewSession) {
-        if let Some(repeat) = repeat(&pair) {
-            let (read_again, all) = counts.entry(repeat).or_default();
-            *read_again += u64::from(pipeline::read_again(&pair).is_some());
-            *all += 1;
-        }
-    }
-    let replays = |repeat: Repeat| {
-        counts.get(&repeat).is_some_and(|(read, all)| {
-            *read > 0 && read.saturating_mul(10) >= all.saturating_mul(READ_AGAIN_OF_TEN)
-        })
-    };
-    for (at, row) in relations.groups.pairs().enumerate() {
-        let pair = Pair { relations, row };
-        let is_replay = match codes.get(at) {
-            Some(Code::ResendNewSession) if repeat(&pair).is_some() => repeat(&pair).is_some_and(replays),
-            Some(Code::ResendNewSession | Code::ResendSameSession | Code::DuplicateUndetermined) => {
-                !pair.same_batch() && pipeline::read_again(&pair).is_some()
-            }
-            _ => false,
-        };
-        if is_replay {
-            codes.set(at, Some(Code::PipelineReplay));
         }
     }
 }

@@ -24,6 +24,7 @@ mod phrase;
 mod pipeline;
 mod publication;
 mod recurring;
+mod reread;
 mod restored;
 mod resumed;
 mod retry;
@@ -68,8 +69,10 @@ pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
 fn finding(episode: &Episode<'_>, words: Words, examples: Examples) -> Finding {
     let mut finding = episode.finding(words, examples);
     finding.consumed_by = consumed::by(episode);
-    if episode.code == Code::PipelineReplay {
-        pipeline::link(&mut finding, episode, examples);
+    match episode.code {
+        Code::PipelineReplay => pipeline::link(&mut finding, episode, examples),
+        Code::ResendNewSession => reread::link(&mut finding, episode, examples),
+        _ => {}
     }
     finding
 }

@@ -7,8 +7,8 @@
 use super::episode::{Episode, count};
 use super::pair::{self, Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were};
-use super::pipeline;
 use super::publication::{News, Overlap};
+use super::reread;
 use super::resumed::Restart;
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::moment;
@@ -167,7 +167,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts,
         alternatives: publication.into_iter().chain([
             concurrent,
-            kept("pipeline-replay", pipeline::unlinked(episode, restart.as_ref().map(Restart::group))),
+            kept("pipeline-replay", reread::unlinked(episode, restart.as_ref().map(Restart::group))),
             dropped(
                 "retry-without-idempotence",
                 if same_id {

@@ -1,23 +1,23 @@
 //! `pipeline-replay`: a pipeline that reads one topic and writes another wrote a stretch of its
 //! output again.
 //!
-//! Evidence, any of three. Its source is among the files: another topic holds records with equal
+//! Evidence, either of two. Its source is among the files: another topic holds records with equal
 //! key, value and client time, fewer times. Or its consumer group stepped back between the two
-//! copies: the producer of the later copy commits for that group in its transactions. Or some group
-//! stepped back between the two copies over records with the same business keys: where no transaction joins
-//! group and producer, only all copies of a session together tell ([`read_again`]).
+//! copies: the producer of the later copy commits for that group in its transactions, and it is the one that
+//! brought the group back to where it had been.
 //! Innocent twins: an application that writes to both topics by itself, with one producer or with two,
 //! and a mirror of a topic that holds the event as often itself. Equal times alone show no direction:
 //! a step of a group does, the name of a mirrored topic, or copies without producer id of records with one.
 
-use super::episode::{Episode, count};
-use super::pair::{Pair, partition};
+use super::episode::Episode;
+use super::pair::Pair;
 use super::phrase::{delay, pairs_of, records, session_life, were};
+use super::reread;
 use super::{Examples, Words, cause, dropped, kept, lines};
 use crate::facts::{Rewind, RewindKind};
 use crate::finding::{Confidence, Finding, Level};
-use crate::judgement::rewinds;
-use crate::relations::{SessionNote, SessionSpan, StoredCopy, TimeSource};
+use crate::relations::{StoredCopy, TimeSource};
+use crate::units::Offset;
 use std::collections::BTreeSet;
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
@@ -38,14 +38,26 @@ fn rewind<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
     if pair.same_session() {
         return None;
     }
-    let commits = |session: &'r SessionNote, rewind: &Rewind| {
-        session.groups.iter().find(|commits| commits.group == rewind.group)
-    };
     let (earlier, later) = (pair.earlier_session()?, pair.later_session()?);
+    let in_both = later.groups.iter().filter_map(|commits| {
+        let before = earlier.groups.iter().find(|before| before.group == commits.group)?;
+        Some((before, commits))
+    });
+    let in_both: Vec<_> = in_both.collect();
+    if in_both.is_empty() {
+        return None;
+    }
     pair.relations.rewinds.iter().find(|rewind| {
+        let at = rewind.at_offset;
+        // Who was back before the later writer's first commit had no part in what that one wrote.
+        let went_on = |first: Offset| rewind.caught_up_at.is_none_or(|back| back >= first);
         rewind.kind == RewindKind::SteppedBack
-            && commits(later, rewind).is_some_and(|commits| commits.first_offset > rewind.at_offset)
-            && commits(earlier, rewind).is_some_and(|commits| commits.first_offset < rewind.at_offset)
+            && in_both.iter().any(|(before, commits)| {
+                commits.group == rewind.group
+                    && before.first_offset < at
+                    && commits.first_offset > at
+                    && went_on(commits.first_offset)
+            })
     })
 }
 
@@ -68,80 +80,11 @@ fn source_rewind<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
     })
 }
 
-/// How long behind the output a group may commit that it is where it was before: `auto.commit.interval.ms` is five
-/// seconds by default, and one poll may hold a large part of the input.
-const COMMITS_BEHIND_MS: i64 = 5 * 60 * 1000;
-
-/// The step back of a group between the two copies, over a record of another topic with their business key. It says
-/// nothing where a writer of the copies wrote that topic itself.
-pub(super) fn read_again<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
-    let read = pair.later.reread?;
-    let note = partition(pair.relations, read.partition)?;
-    let topic = pair.relations.topics.get(usize::try_from(note.topic).ok()?)?;
-    let wrote = |session: &SessionNote| {
-        let topic_of = |span: &SessionSpan| partition(pair.relations, span.partition).map(|note| note.topic);
-        session.spans.iter().any(|span| topic_of(span) == Some(note.topic))
-    };
-    if [pair.earlier_session(), pair.later_session()].into_iter().flatten().any(wrote) {
-        return None;
-    }
-    let (earlier, later) = (pair.earlier.timestamp?, pair.later.timestamp?);
-    pair.relations.rewinds.iter().find(|rewind| {
-        let in_time = rewind.timestamp.is_some_and(|at| earlier <= at)
-            && rewind.caught_up.is_none_or(|at| later <= at.saturating_add(COMMITS_BEHIND_MS));
-        rewind.kind == RewindKind::SteppedBack
-            && (&rewind.topic, rewind.partition) == (&topic.name, note.partition)
-            && (rewind.to..rewind.from).contains(&read.offset)
-            && in_time
-    })
-}
-
-/// Why a replay is not excluded where no step back is linked with the writers: whether a group stepped back at
-/// all, and which.
-pub(super) fn unlinked(episode: &Episode<'_>, own_group: Option<&str>) -> String {
-    let elsewhere =
-        |rewind: &&Rewind| rewind.kind == RewindKind::SteppedBack && rewind.topic != episode.topic_name();
-    let mut steps = episode.relations.rewinds.iter().filter(elsewhere);
-    let (first, more) = (steps.next(), steps.count());
-    match (first, own_group) {
-        (Some(step), _) => {
-            let more = match more {
-                0 => String::new(),
-                1 => ", one more step back is told".to_owned(),
-                more => format!(", {more} more steps back are told"),
-            };
-            let linked = match episode.count(|pair| read_again(pair).is_some()) {
-                0 => "nothing here links the two".to_owned(),
-                some => format!(
-                    "it was given the business keys of {some} of {} copies again",
-                    episode.surplus()
-                ),
-            };
-            format!(
-                "group {} stepped back on {}-{} from {} to {}{more}: if that is this application's, it read and wrote again; {linked}",
-                step.group, step.topic, step.partition, step.from, step.to
-            )
-        }
-        (None, Some(group)) => format!(
-            "if group {group} is not the application's own: that one may have stepped back; no committed position here did"
-        ),
-        (None, None) => "if this application reads another topic, its consumer group may have stepped back; no committed position here did".to_owned(),
-    }
-}
-
 /// Adds the steps back that the finding rests on.
 pub(super) fn link(finding: &mut Finding, episode: &Episode<'_>, examples: Examples) {
-    let steps: BTreeSet<&Rewind> = episode
-        .pairs()
-        .flat_map(|pair| [rewind(&pair), source_rewind(&pair), read_again(&pair)])
-        .flatten()
-        .collect();
-    let most = match examples {
-        Examples::AtMost(most) => most,
-        Examples::All => usize::MAX,
-    };
-    finding.rewinds_omitted = count(steps.len().saturating_sub(most));
-    finding.rewinds = steps.into_iter().take(most).map(rewinds::reported).collect();
+    let steps: BTreeSet<&Rewind> =
+        episode.pairs().flat_map(|pair| [rewind(&pair), source_rewind(&pair)]).flatten().collect();
+    reread::put(finding, steps.into_iter(), examples);
 }
 
 /// Whether the topic has the name of its source in its own, as mirrors name theirs.
@@ -182,14 +125,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             step.group, step.topic, step.partition, step.from, step.to
         ));
     }
-    let given_again = episode.count(|pair| read_again(pair).is_some());
-    if let Some(step) = episode.pairs().find_map(|pair| read_again(&pair)).filter(|_| step.is_none()) {
-        facts.push(format!(
-            "between the copies group {} stepped back on {}-{} from {} to {}: it was given the business keys of {given_again} of {} copies again",
-            step.group, step.topic, step.partition, step.from, step.to, episode.surplus()
-        ));
-    }
-    let by_keys_alone = step.is_none() && with_source == 0 && given_again > 0;
     if episode.sessions().len() == 2 {
         let sessions = [episode.earlier_session, episode.later_session].into_iter().flatten();
         facts.extend(sessions.map(|session| session_life(episode.relations, episode.topic, session)));
@@ -198,12 +133,6 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let told_apart =
         episode.all(|p| !p.same_session() && p.earlier.session.is_some() && p.later.session.is_some());
     let mut alternatives = Vec::new();
-    if by_keys_alone {
-        alternatives.push(kept(
-            "another application",
-            "nothing but the business keys and the times joins the group with the writer of the copies: it may be another application's",
-        ));
-    }
     if step.is_none() {
         alternatives.push(if episode.all(|p| p.later.producer_id.is_protected()) {
             kept(
@@ -249,7 +178,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             if may_fan_out { "with the times of another topic's records" } else { "by a pipeline" }
         ),
         cause: Some(cause(
-            if step.is_some() || over_source > 0 || by_keys_alone {
+            if step.is_some() || over_source > 0 {
                 "the group's position was set back, and the input was processed again"
             } else {
                 "a mirror, connector or stream restarted from an older position than it had written"
@@ -264,12 +193,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "the pipeline's log, if there is one: restarts, rebalances, offset resets",
             ])
         } else {
-            let log = "the pipeline's log: restarts, rebalances, offset resets at that time";
-            if by_keys_alone {
-                lines(["whether the group that stepped back is the writer's", log])
-            } else {
-                lines([log])
-            }
+            lines(["the pipeline's log: restarts, rebalances, offset resets at that time"])
         },
         advice: if may_fan_out {
             lines([

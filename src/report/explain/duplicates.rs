@@ -237,12 +237,9 @@ pub(super) const PIPELINE_REPLAY: Explanation = Explanation {
         "The source itself holds the records twice: then the pipeline did its work right, and the duplicate is \
          to be looked for in the source.",
         "A network retry repeats whole batches; a replay groups the records anew.",
-        "The group of another application stepped back over the same records, while a writer began again for \
-         reasons of its own.",
     ],
     evidence: &[
         "the stretch in the source topic with equal keys, values and client times",
-        "records with the same business keys in another topic, which a group was given again between the two writes",
         "the history of the group's committed offsets, where __consumer_offsets is given",
         "that originals and copies run in the same order",
     ],

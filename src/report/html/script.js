@@ -125,6 +125,10 @@
     : counted(finding.counts.surplusRecords, 'surplus record');
   const chip = severity => el('span', {class: `chip ${severity}`}, severity);
 
+  /* Whether each record that there is was read and compared. */
+  const whole = coverage => !coverage.recordsWithoutKey && !coverage.recordsUndecoded && !coverage.damageOmitted
+    && coverage.damage.every(one => one.expected || one.recordsMissing === false);
+
   /* ---- the head ---- */
   function head() {
     const verdict = data.verdict, coverage = data.coverage;
@@ -134,7 +138,7 @@
       .map(([severity, count]) => el('span', {}, chip(severity), ` ${number(count)} `));
     const read = verdict.interrupted ? el('span', {class: 'bad'}, 'interrupted, not everything was read')
       : verdict.complete ? el('span', {class: 'good'}, 'everything was read')
-      : el('span', {class: 'bad'}, 'not everything could be read');
+      : el('span', {class: 'bad'}, whole(coverage) ? 'every record could be read, not everything could be judged' : 'not everything could be read');
     const options = Object.entries(data.invocation.options).map(([name, value]) =>
       `${spaced(name)}: ${typeof value === 'object' ? JSON.stringify(value) : value}`).join('; ');
     $('facts').replaceWith(Object.assign(pairs([

@@ -1,6 +1,6 @@
 //! How much could be read, and what could not.
 
-use crate::format::damage::Damage;
+use crate::format::damage::{Damage, DamageKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,32 @@ pub struct Coverage {
     pub notes_omitted: u64,
 }
 
+impl Coverage {
+    /// Whether records were read and none of them has the key: then nothing was compared.
+    #[must_use]
+    pub const fn nothing_keyed(&self) -> bool {
+        self.records_keyed == 0 && self.records_without_key.saturating_add(self.records_undecoded) > 0
+    }
+
+    /// Whether each record that there is was read and compared, as far as the places of damage tell.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.records_without_key == 0
+            && self.records_undecoded == 0
+            && self.damage_omitted == 0
+            && self.unexpected().all(|damage| damage.records_missing == Some(false))
+    }
+
+    /// What a log that was not closed cleanly does not have: what cannot be opened or read first, then the other
+    /// places in their order.
+    pub fn unexpected(&self) -> impl Iterator<Item = &DamageReport> {
+        let unexpected = || self.damage.iter().filter(|damage| !damage.expected);
+        let (unreadable, others) =
+            (unexpected().filter(|one| one.is_unreadable()), unexpected().filter(|one| !one.is_unreadable()));
+        unreadable.chain(others)
+    }
+}
+
 /// Records that could not be decoded for one reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -77,9 +103,19 @@ pub struct DamageReport {
     pub first_offset: Option<i64>,
     /// The last offset that is missing because of it.
     pub last_offset: Option<i64>,
+    /// Whether records may be missing because of it; not where the batch was read all the same, or where the log
+    /// goes on at the offset at which it was. `null` in reports that do not say.
+    #[serde(default)]
+    pub records_missing: Option<bool>,
 }
 
 impl DamageReport {
+    /// Whether the system did not let the bytes be read: that says nothing of them.
+    #[must_use]
+    pub fn is_unreadable(&self) -> bool {
+        self.kind == DamageKind::Unreadable.name()
+    }
+
     /// Damage that was seen in `file`.
     #[must_use]
     pub fn new(file: impl Into<String>, damage: &Damage) -> Self {
@@ -92,6 +128,7 @@ impl DamageReport {
             detail: damage.detail.clone(),
             first_offset: damage.first_offset.map(|offset| offset.0),
             last_offset: damage.last_offset.map(|offset| offset.0),
+            records_missing: Some(damage.records_missing),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::report::answer::{Answer, Reading};
 use crate::report::layout::Page;
 use crate::report::model::{Coverage, DamageReport, Redaction, Report};
 use crate::report::verdict::amount;
-use crate::report::wording::{counted, number, redacted};
+use crate::report::wording::{self, counted, number, redacted};
 
 /// Places of damage that are shown.
 const DAMAGE: usize = 10;
@@ -33,28 +33,15 @@ fn hidden(page: &mut Page, redaction: Option<&Redaction>) {
 }
 
 fn write(page: &mut Page, coverage: &Coverage, reading: Reading) {
-    let how_much = match reading {
-        Reading::Interrupted => "interrupted, not everything was read",
-        Reading::Whole => "everything was read",
-        Reading::Partial => "not everything could be read",
-    };
+    let how_much = wording::how_much(coverage, reading);
     page.hanging(0, &label("Coverage"), &format!("{}: {how_much}", amount(coverage)));
-    let mut counts = Vec::new();
-    for (count, what) in [
-        (coverage.records_without_key, "without the key that was asked for".to_owned()),
-        (coverage.records_undecoded, format!("that could not be decoded{}", reasons(coverage))),
-    ] {
-        if count > 0 {
-            counts.push(format!("{} {what}", counted(count, "record")));
-        }
-    }
+    let counts = wording::uncompared(coverage);
     if !counts.is_empty() {
         page.hanging(0, &label(""), &counts.join(", "));
     }
     // What was to be expected comes last.
-    let mut damage: Vec<_> = coverage.damage.iter().collect();
-    damage.sort_by_key(|one| one.expected);
-    for one in damage.iter().take(DAMAGE) {
+    let expected = coverage.damage.iter().filter(|damage| damage.expected);
+    for one in coverage.unexpected().chain(expected).take(DAMAGE) {
         page.hanging(0, &label(""), &damage_line(one));
     }
     rest(
@@ -71,24 +58,26 @@ fn write(page: &mut Page, coverage: &Coverage, reading: Reading) {
     rest(page, coverage.notes.len().saturating_sub(NOTES), coverage.notes_omitted, "note", "notes");
 }
 
-/// ` (not-json 3, not-utf8 1)`
-fn reasons(coverage: &Coverage) -> String {
-    let reasons: Vec<String> = coverage
-        .undecoded
-        .iter()
-        .map(|one| format!("{} {}", named(&one.reason), number(one.records)))
-        .collect();
-    if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
-}
-
-/// `damage: orders-0/….log at 7312: truncated-tail, 20 bytes: batch needs … (to be expected)`
+/// `not readable: orders-2: Permission denied (os error 13)`, `damage: orders-0/….log at 7312: truncated-tail, 20 bytes: batch needs … (to be expected)`
 fn damage_line(damage: &DamageReport) -> String {
     let expected = if damage.expected { " (to be expected in a log that was not closed)" } else { "" };
     let missing = match (damage.first_offset, damage.last_offset) {
+        (Some(first), Some(last)) if damage.records_missing == Some(false) => {
+            format!(", {} were read all the same", offsets(first, last))
+        }
         (Some(first), Some(last)) => format!(", {}", offsets(first, last)),
         (Some(first), None) => format!(", offsets from {first}"),
+        (None, _) if damage.records_missing == Some(false) => ", nothing is missing".to_owned(),
         (None, _) => String::new(),
     };
+    if damage.is_unreadable() {
+        return format!(
+            "not readable: {} from byte {} on{missing}: {}",
+            path(&damage.file),
+            damage.position,
+            escaped(&damage.detail)
+        );
+    }
     format!(
         "damage: {} at {}: {}, {}{missing}: {}{expected}",
         path(&damage.file),

@@ -7,11 +7,35 @@ use crate::report::wording::{counted, number, topics};
 
 pub(super) fn of(report: &Report) -> String {
     let said = match worst(&report.findings) {
+        found if is_uncompared(report) => uncompared(found, report),
         None => nothing(report),
         Some(worst) if worst.severity == Severity::Info => harmless(worst, report),
-        Some(worst) => bad(worst, report),
+        Some(worst) => format!("{}{}", bad(worst, report), besides(worst, report)),
     };
     if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
+}
+
+/// Whether contents were to be compared, and no record has the key that was asked for.
+fn is_uncompared(report: &Report) -> bool {
+    let looked = ordinary(report).any(|topic| topic.identity.is_some());
+    let found = report.findings.iter().any(|one| is_duplicate(one.code) && one.counts.surplus_records > 0);
+    report.coverage.nothing_keyed() && looked && !found
+}
+
+/// What is said first where nothing was compared, whatever the batch headers tell.
+fn uncompared(found: Option<&Finding>, report: &Report) -> String {
+    let records: u64 = ordinary(report).map(|topic| topic.visibility.read_uncommitted.records).sum();
+    let also = match found {
+        Some(found) if found.severity > Severity::Info => {
+            format!("; {}", phrases::single(found, &topics(&found.topics)))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "nothing was compared: none of {} has the key {}{also}",
+        counted(records, "record"),
+        report.invocation.key
+    )
 }
 
 /// Options of `scan` by which only some of the surplus copies are told of.
@@ -27,9 +51,6 @@ fn nothing(report: &Report) -> String {
     let records: u64 = ordinary(report).map(|topic| topic.visibility.read_uncommitted.records).sum();
     let any_identity = ordinary(report).any(|topic| topic.identity.is_some());
     let read = counted(records, "record");
-    let coverage = &report.coverage;
-    let lacks_key =
-        coverage.records_keyed == 0 && coverage.records_without_key + coverage.records_undecoded > 0;
     match (records, report.verdict.complete) {
         (0, true) => "there is nothing to judge: no records were found".to_owned(),
         (0, false) => "there is nothing to judge: no records could be read".to_owned(),
@@ -38,8 +59,8 @@ fn nothing(report: &Report) -> String {
         }
         (_, true) if any_identity => format!("nothing found: no event is stored more than once among {read}"),
         (_, true) => format!("nothing found in the batch headers of {read}; contents were not compared"),
-        (_, false) if lacks_key && any_identity => {
-            format!("nothing was compared: none of {read} has the key {}", report.invocation.key)
+        (_, false) if report.coverage.is_whole() => {
+            format!("nothing found among {read}, but not everything could be judged")
         }
         (_, false) => format!("nothing found among {read}, but not everything could be read"),
     }
@@ -104,6 +125,30 @@ fn bad(worst: &Finding, report: &Report) -> String {
             number(copies)
         )
     }
+}
+
+/// What else is bad beside copies, by another part of the evidence: what is lost, torn or keeps readers waiting.
+fn besides(worst: &Finding, report: &Report) -> String {
+    if !is_duplicate(worst.code) {
+        return String::new();
+    }
+    let matters = |finding: &&Finding| {
+        let code = matches!(
+            finding.code,
+            Code::SequenceGap
+                | Code::OffsetGap
+                | Code::OffsetReuse
+                | Code::ReplicaDivergence
+                | Code::LeaderEpochAnomaly
+                | Code::TransactionOpen
+                | Code::TransactionAnomaly
+        );
+        code && finding.severity >= Severity::Medium
+    };
+    let others: Vec<Finding> = report.findings.iter().filter(matters).cloned().collect();
+    super::worst(&others).map_or_else(String::new, |other| {
+        format!("; besides, {}", phrases::single(other, &topics(&other.topics)))
+    })
 }
 
 /// `; no event is stored twice`, where that was looked for: what somebody wants to know first.

@@ -334,25 +334,27 @@ fn coverage(report: &Report) -> String {
     if report.verdict.complete {
         return format!("Everything was read: {read}.");
     }
-    let places = damaged_places(&report.coverage);
+    if report.coverage.is_whole() {
+        let read_so = if report.coverage.unexpected().next().is_some() {
+            "Every record could be read in spite of the damage"
+        } else {
+            "Everything was read, but not everything could be judged (see the notes)"
+        };
+        return format!("{read_so}: {read}.");
+    }
+    let (unreadable, damaged): (Vec<_>, Vec<_>) =
+        report.coverage.unexpected().partition(|one| one.is_unreadable());
     let mut why = Vec::new();
+    if !unreadable.is_empty() {
+        why.push(format!("{} that could not be opened or read", counted(unreadable.len() as u64, "place")));
+    }
+    let places = (damaged.len() as u64).saturating_add(report.coverage.damage_omitted);
     if places > 0 {
         why.push(format!("{} of damage", counted(places, "place")));
     }
-    if report.coverage.records_undecoded > 0 {
-        why.push(format!(
-            "{} that could not be decoded",
-            counted(report.coverage.records_undecoded, "record")
-        ));
-    }
+    why.extend(wording::uncompared(&report.coverage));
     let why = if why.is_empty() { "see the notes".to_owned() } else { listed(&why) };
     format!("Not everything could be read ({why}): all numbers are lower bounds. Read: {read}.")
-}
-
-/// Damage that is not to be expected, as far as the list goes, and all that it leaves out.
-fn damaged_places(coverage: &Coverage) -> u64 {
-    let listed = coverage.damage.iter().filter(|damage| !damage.expected).count() as u64;
-    listed.saturating_add(coverage.damage_omitted)
 }
 
 /// `1 partition, 1 segment, 80 batches, 80 records`.

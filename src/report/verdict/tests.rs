@@ -1,7 +1,8 @@
 use super::*;
 use crate::finding::{Alternative, Cause, Counts, TopicPartition, Window};
 use crate::report::model::{
-    Identity, Invocation, PartitionReport, ProtectionReport, Updates, Visibility, VisibleRecords,
+    DamageReport, Identity, Invocation, PartitionReport, ProtectionReport, Updates, Visibility,
+    VisibleRecords,
 };
 
 fn report() -> Report {
@@ -136,7 +137,7 @@ fn several_findings_are_added_up_and_the_most_serious_is_named() {
     let verdict = of(&report, Some(Severity::Low));
     assert_eq!(
         verdict.headline,
-        "22 records are surplus copies of events stored before; the most serious finding (20 of them): probably a second producer session sent them again"
+        "22 records are surplus copies of events stored before; the most serious finding (20 of them): probably a second producer session sent them again; besides, records may be missing in topic orders: a producer's numbering has a hole that nothing innocent explains"
     );
     assert!(verdict.sentences[1].starts_with("A read_committed consumer sees 20 of the 22 surplus records"));
     assert_eq!(
@@ -180,6 +181,18 @@ fn a_key_that_no_record_has_is_no_all_clear() {
     report.coverage.records_without_key = 80;
     let verdict = of(&report, Some(Severity::Low));
     assert_eq!(verdict.headline, "nothing was compared: none of 80 records has the key json:/nope");
+    // Whatever batch headers tell beside that.
+    report.findings = vec![finding(Code::SequenceGap, 0, 0)];
+    let verdict = of(&report, Some(Severity::Low));
+    assert!(
+        verdict.headline.starts_with(
+            "nothing was compared: none of 80 records has the key json:/nope; records may be missing"
+        ),
+        "{}",
+        verdict.headline
+    );
+    let last = verdict.sentences.last().unwrap();
+    assert!(last.contains("80 records without the key that was asked for"), "{last}");
 }
 
 #[test]
@@ -292,5 +305,52 @@ fn unprotected_records_are_a_share_in_the_headline() {
     assert_eq!(
         verdict.sentences[1],
         "idempotence-off (likely) means: records were written without producer id: nothing could have caught a retry."
+    );
+}
+
+#[test]
+fn a_loss_beside_copies_is_in_the_headline_and_what_goes_with_retries_is_not() {
+    let mut report = report();
+    report.findings = vec![finding(Code::ResendNewSession, 20, 20), finding(Code::IdempotenceOff, 0, 0)];
+    let headline = of(&report, None).headline;
+    assert!(headline.ends_with("sent them again"), "{headline}");
+    report.findings.push(finding(Code::TransactionOpen, 0, 0));
+    let headline = of(&report, None).headline;
+    assert!(
+        headline.ends_with(
+            "; besides, a transaction in topic orders has no end, and readers of committed data wait for it"
+        ),
+        "{headline}"
+    );
+    report.findings.push(finding(Code::ReplicaDivergence, 0, 0));
+    let headline = of(&report, None).headline;
+    assert!(headline.ends_with("; besides, replicas of topic orders hold different records"), "{headline}");
+}
+
+#[test]
+fn damage_that_loses_nothing_and_notes_make_no_lower_bounds() {
+    let mut report = report();
+    report.verdict.complete = false;
+    report.coverage.records_keyed = 80;
+    let last = |report: &Report| of(report, None).sentences.last().unwrap().clone();
+    assert_eq!(
+        last(&report),
+        "Everything was read, but not everything could be judged (see the notes): 1 partition, 1 segment, 80 batches, 80 records."
+    );
+    let damage = |kind: &str, missing| DamageReport {
+        file: "orders-0".to_owned(),
+        kind: kind.to_owned(),
+        records_missing: Some(missing),
+        ..DamageReport::default()
+    };
+    report.coverage.damage = vec![damage("bad-length", false)];
+    assert_eq!(
+        last(&report),
+        "Every record could be read in spite of the damage: 1 partition, 1 segment, 80 batches, 80 records."
+    );
+    report.coverage.damage.extend([damage("unreadable", true), damage("bad-crc", true)]);
+    assert_eq!(
+        last(&report),
+        "Not everything could be read (1 place that could not be opened or read and 2 places of damage): all numbers are lower bounds. Read: 1 partition, 1 segment, 80 batches, 80 records."
     );
 }
