@@ -2,10 +2,13 @@
 
 use super::AuditOptions;
 use super::pass::{PartitionOutcome, Subject};
-use crate::compare::{self, Comparison, Log, LogSegment};
+use crate::compare::{self, Comparison, Log, LogSegment, Side, Tail};
+use crate::facts::PartitionFacts;
+use crate::finding::Outcome;
 use crate::format::Limits;
-use crate::input::{Inventory, PartitionDir, ReplicaBasis};
+use crate::input::{Inventory, PartitionDir, ReadMode, ReplicaBasis};
 use crate::judgement::replicas::{Kinship, Replica, ReplicaPair};
+use crate::units::{Offset, ProducerId};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 /// All pairs of a replica and the one that leads, in the order of the inventory; those that were not
@@ -28,33 +31,45 @@ pub(super) fn replicas<'a>(
         .filter_map(|&(leader, at)| {
             let log = |at: usize| read_whole(subjects.get(at)?, outcomes.get(at)?, options.limits);
             let stop = || options.watch.is_stopped();
-            let comparison = compare::compare(&log(leader)?, &log(at)?, options.mode, &stop);
+            let logs = [&log(leader)?, &log(at)?];
+            let comparison = compare::compare(logs[0], logs[1], options.mode, &stop);
             if comparison.stopped_at.is_some() {
                 return None;
             }
-            pair(inventory, subjects, leader, at, comparison)
+            pair(inventory, subjects, [leader, at], logs, comparison, options.mode)
         })
         .collect()
 }
 
-/// A comparison with what is known of the two replicas.
+/// A comparison with what is known of the two replicas, and what became of a tail that an older leader
+/// left.
 pub(super) fn pair<'a>(
     inventory: &'a Inventory,
     subjects: &'a [Subject<'_>],
-    leader: usize,
-    at: usize,
+    [leader, at]: [usize; 2],
+    logs: [&Log<'_>; 2],
     comparison: Comparison,
+    mode: ReadMode,
 ) -> Option<ReplicaPair<'a>> {
     let dir = |at: usize| inventory.partitions.get(at);
     let (leading, other) = (dir(leader)?, dir(at)?);
-    Some(ReplicaPair {
+    let [leading_end, other_end] = comparison.ends;
+    let mut pair = ReplicaPair {
         topic: &leading.topic,
         partition: leading.partition,
-        leading: replica(leading, subjects.get(leader)?),
-        other: replica(other, subjects.get(at)?),
+        leading: replica(leading, subjects.get(leader)?, leading_end),
+        other: replica(other, subjects.get(at)?, other_end),
         kinship: kinship(inventory, leading, other),
         comparison,
-    })
+        tail_fate: None,
+    };
+    if let (Some(old), Some(from)) = (pair.old_tail(), pair.parts_at()) {
+        let [a, b] = logs;
+        let (older, newer) = if old == Side::A { (a, b) } else { (b, a) };
+        let tail = Tail { older, newer, from, committed_below: pair.replica(old).high_watermark };
+        pair.tail_fate = Some(compare::fate(&tail, mode));
+    }
+    Some(pair)
 }
 
 /// The log of a directory that was read to its end: only then is known what its cleaner and its
@@ -79,17 +94,26 @@ pub(super) fn read_whole<'a>(
         segments: segments.collect(),
         cleaned_below: outcome.facts.cleaned_below,
         withheld: &outcome.facts.withheld,
+        empty_aborts: empty_aborts(&outcome.facts),
         starts_at: None,
         limits,
     })
 }
 
-fn replica<'a>(dir: &'a PartitionDir, subject: &'a Subject<'_>) -> Replica<'a> {
+fn empty_aborts(facts: &PartitionFacts) -> Vec<(ProducerId, Offset)> {
+    let aborts = facts.empty_markers.iter().filter(|marker| marker.outcome == Outcome::Aborted);
+    let mut aborts: Vec<_> = aborts.map(|marker| (marker.producer_id, marker.offset)).collect();
+    aborts.sort_unstable();
+    aborts
+}
+
+fn replica<'a>(dir: &'a PartitionDir, subject: &'a Subject<'_>, log_end: Offset) -> Replica<'a> {
     Replica {
         directory: &dir.display,
         broker_id: dir.broker_id,
         high_watermark: dir.high_watermark,
         leader_epochs: &subject.context.leader_epochs,
+        log_end,
     }
 }
 

@@ -6,7 +6,9 @@
 use super::log::{Held, Log, Walk};
 use super::marks::{self, Mark, MarkKind};
 use super::outcome::DecidingKind;
+use crate::finding::Outcome as Withheld;
 use crate::format::Decompressor;
+use crate::format::control::Outcome;
 use crate::input::ReadMode;
 use crate::units::{Offset, ProducerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,9 @@ const FOLLOWED: usize = 1 << 19;
 pub(super) struct Absent {
     /// The last such record of each key that is followed, by the hash of the key.
     keys: BTreeMap<u64, Gone>,
+    /// The same of transactions that have no end in the log that holds it: what it was worth, the log that
+    /// lacks it may say.
+    unsettled: BTreeMap<u64, Unsettled>,
     /// Keys are followed whose hash has so many zeros at its end.
     zeros: u32,
     markers: BTreeMap<ProducerId, BTreeMap<Offset, Transaction>>,
@@ -36,6 +41,15 @@ struct Gone {
     superseded: bool,
 }
 
+/// A record of a transaction that has no end in the log that holds it.
+#[derive(Clone, Copy, Debug)]
+struct Unsettled {
+    gone: Gone,
+    producer_id: ProducerId,
+    /// How the transaction ended by the other log.
+    outcome: Option<Outcome>,
+}
+
 /// Whether the log that lacks a marker holds data that it would end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transaction {
@@ -45,7 +59,14 @@ enum Transaction {
 
 impl Default for Absent {
     fn default() -> Self {
-        Self { keys: BTreeMap::new(), zeros: 0, markers: BTreeMap::new(), marker_count: 0, limit: FOLLOWED }
+        Self {
+            keys: BTreeMap::new(),
+            unsettled: BTreeMap::new(),
+            zeros: 0,
+            markers: BTreeMap::new(),
+            marker_count: 0,
+            limit: FOLLOWED,
+        }
     }
 }
 
@@ -55,8 +76,9 @@ impl Absent {
         Self { limit, ..Self::default() }
     }
 
-    /// Adds a record that the other log lacks.
-    pub(super) fn add(&mut self, mark: &Mark, held: &Held, is_aborted: impl Fn() -> bool) {
+    /// Adds a record that the other log lacks; `withheld` is the outcome of the transaction that withholds it
+    /// from readers.
+    pub(super) fn add(&mut self, mark: &Mark, held: &Held, withheld: impl Fn() -> Option<Withheld>) {
         let (hash, tombstone) = match mark.kind {
             // Nothing is owed for records without key.
             MarkKind::WithoutKey => return,
@@ -64,15 +86,25 @@ impl Absent {
             MarkKind::Value(hash) => (hash, false),
             MarkKind::Tombstone(hash) => (hash, true),
         };
-        if is_aborted() || !self.follows(hash) {
+        if !self.follows(hash) {
             return;
         }
         let gone = Gone { offset: mark.offset, tombstone, older: false, superseded: false };
-        self.keys.insert(hash, gone);
-        while self.keys.len() > self.limit {
+        match withheld() {
+            Some(Withheld::Aborted) => return,
+            Some(Withheld::Open) => {
+                let unsettled = Unsettled { gone, producer_id: held.header.producer_id, outcome: None };
+                self.unsettled.insert(hash, unsettled);
+            }
+            Some(Withheld::Committed | Withheld::Other(_)) | None => {
+                self.keys.insert(hash, gone);
+            }
+        }
+        while self.keys.len() + self.unsettled.len() > self.limit {
             self.zeros += 1;
             let zeros = self.zeros;
             self.keys.retain(|hash, _| hash.trailing_zeros() >= zeros);
+            self.unsettled.retain(|hash, _| hash.trailing_zeros() >= zeros);
         }
     }
 
@@ -93,14 +125,21 @@ impl Absent {
     }
 
     fn is_empty(&self) -> bool {
-        self.keys.is_empty() && self.markers.is_empty()
+        !self.follows_keys() && self.markers.is_empty()
+    }
+
+    fn follows_keys(&self) -> bool {
+        !self.keys.is_empty() || !self.unsettled.is_empty()
     }
 
     /// What is decided by a record that a cleaner should have kept.
     pub(super) fn deciding(&self) -> Vec<(Offset, DecidingKind)> {
+        // Without an end in either log, both may have been removed with an aborted transaction.
+        let committed = self.unsettled.values().filter(|one| one.outcome == Some(Outcome::Commit));
         let mut deciding: Vec<(Offset, DecidingKind)> = self
             .keys
             .values()
+            .chain(committed.map(|one| &one.gone))
             .filter(|gone| !gone.superseded)
             .filter_map(|gone| match (gone.tombstone, gone.older) {
                 (false, _) => Some((gone.offset, DecidingKind::NewestValue)),
@@ -117,10 +156,31 @@ impl Absent {
 
     fn see(&mut self, mark: &Mark) {
         let (MarkKind::Value(hash) | MarkKind::Tombstone(hash)) = mark.kind else { return };
-        if let Some(gone) = self.keys.get_mut(&hash) {
+        let unsettled = self.unsettled.get_mut(&hash).map(|one| &mut one.gone);
+        for gone in self.keys.get_mut(&hash).into_iter().chain(unsettled) {
             gone.superseded |= mark.offset > gone.offset;
             gone.older |= mark.offset < gone.offset;
         }
+    }
+
+    /// The producers whose records wait for an outcome.
+    fn waiting(&self) -> BTreeMap<ProducerId, Vec<u64>> {
+        let mut waiting: BTreeMap<ProducerId, Vec<u64>> = BTreeMap::new();
+        for (hash, one) in &self.unsettled {
+            waiting.entry(one.producer_id).or_default().push(*hash);
+        }
+        waiting
+    }
+
+    /// The first marker of a producer behind its records ends them.
+    fn settle(&mut self, waiting: &mut Vec<u64>, marker: Offset, outcome: Outcome) {
+        waiting.retain(|hash| match self.unsettled.get_mut(hash) {
+            Some(one) if one.gone.offset < marker => {
+                one.outcome = Some(outcome);
+                false
+            }
+            _ => true,
+        });
     }
 }
 
@@ -133,6 +193,7 @@ pub(super) fn decide(absent: &mut Absent, lacking: &Log<'_>, mode: ReadMode) {
     let mut decompressor = Decompressor::with_limits(lacking.limits);
     let mut walk = Walk::new(lacking, from, mode);
     let mut open: BTreeSet<ProducerId> = BTreeSet::new();
+    let mut waiting = absent.waiting();
     while let Some(held) = &walk.held {
         let header = &held.header;
         if absent.markers.contains_key(&header.producer_id) {
@@ -145,8 +206,14 @@ pub(super) fn decide(absent: &mut Absent, lacking: &Log<'_>, mode: ReadMode) {
                 open.insert(header.producer_id);
             }
         }
-        if !absent.keys.is_empty()
-            && !header.is_control()
+        if header.is_control()
+            && let Some(waiting) = waiting.get_mut(&header.producer_id)
+            && let Some(outcome) = marks::ends_with(held, &mut decompressor)
+        {
+            absent.settle(waiting, header.base_offset, outcome);
+        }
+        if !header.is_control()
+            && absent.follows_keys()
             && let Some(marks) = marks::of(held, held.low, &mut decompressor)
         {
             for mark in &marks {

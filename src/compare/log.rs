@@ -4,7 +4,7 @@ use crate::facts::WithheldRange;
 use crate::finding::Outcome;
 use crate::format::{BatchHeader, Limits, SegmentItem, SegmentScanner, TailExpectation};
 use crate::input::{self, FileIdentity, FilePlace, ReadMode, SegmentSource};
-use crate::units::{FilePosition, Offset};
+use crate::units::{FilePosition, Offset, ProducerId};
 
 /// A log to be compared.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +15,9 @@ pub struct Log<'f> {
     pub cleaned_below: Option<Offset>,
     /// What transactions withhold: the cleaner removes records of aborted ones.
     pub withheld: &'f [WithheldRange],
+    /// Aborts that found no data of their producer, in ascending order: the cleaner leaves the marker of
+    /// what it took.
+    pub empty_aborts: Vec<(ProducerId, Offset)>,
     /// Nothing below is compared.
     pub starts_at: Option<Offset>,
     /// What one of its batches may ask for.
@@ -48,6 +51,12 @@ impl Log<'_> {
     /// Whether the record at `offset` belongs to an aborted transaction.
     pub(super) fn is_aborted(&self, offset: Offset) -> bool {
         self.withheld_by(offset) == Some(Outcome::Aborted)
+    }
+
+    /// Whether the marker of an abort without data stands behind `offset`.
+    pub(super) fn aborts_without_data(&self, id: ProducerId, offset: Offset) -> bool {
+        let at = self.empty_aborts.partition_point(|abort| *abort <= (id, offset));
+        self.empty_aborts.get(at).is_some_and(|(producer_id, _)| *producer_id == id)
     }
 
     /// The outcome of the transaction that withholds the record at `offset`.

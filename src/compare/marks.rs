@@ -1,6 +1,7 @@
 //! The records of a batch as what a comparison needs of them.
 
 use super::log::Held;
+use crate::format::control::{ControlRecord, Outcome};
 use crate::format::{Batch, Decompressor, Record};
 use crate::units::Offset;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
@@ -45,6 +46,20 @@ pub(super) fn of(held: &Held, from: Offset, decompressor: &mut Decompressor) -> 
     Some(marks)
 }
 
+/// How the marker in a control batch ends its transaction.
+pub(super) fn ends_with(held: &Held, decompressor: &mut Decompressor) -> Option<Outcome> {
+    let batch = Batch { position: held.position, bytes: &held.bytes, header: held.header.clone() };
+    let mut ends = None;
+    batch
+        .for_each_record(decompressor, |record| {
+            if let Ok(ControlRecord::EndTransaction { outcome, .. }) = ControlRecord::read(record) {
+                ends = Some(outcome);
+            }
+        })
+        .ok()?;
+    ends
+}
+
 fn mark(record: &Record<'_>, control: bool) -> Mark {
     let kind = match (control, record.key, record.value) {
         (true, _, _) => MarkKind::Control,
@@ -55,9 +70,21 @@ fn mark(record: &Record<'_>, control: bool) -> Mark {
     Mark { offset: record.offset, digest: digest(record), kind }
 }
 
-fn digest(record: &Record<'_>) -> u128 {
+/// Over client time, key, value and headers.
+pub(super) fn digest(record: &Record<'_>) -> u128 {
+    hashed(record, Some(record.client_timestamp))
+}
+
+/// Over key, value and headers.
+pub(super) fn content(record: &Record<'_>) -> u128 {
+    hashed(record, None)
+}
+
+fn hashed(record: &Record<'_>, time: Option<i64>) -> u128 {
     let mut hash = Xxh3Default::new();
-    hash.update(&record.client_timestamp.to_le_bytes());
+    if let Some(time) = time {
+        hash.update(&time.to_le_bytes());
+    }
     for field in [record.key, record.value] {
         // The length keeps fields apart, and null from empty.
         let length = field.and_then(|bytes| i64::try_from(bytes.len()).ok()).unwrap_or(-1);

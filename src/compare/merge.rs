@@ -4,6 +4,7 @@ use super::cleaner::Absent;
 use super::log::{Held, Log, Walk};
 use super::marks::{self, Mark};
 use super::outcome::{Comparison, DifferenceKind, Epochs, Rest, Side, Writers};
+use crate::finding::Outcome;
 use crate::format::{Decompressor, TimestampType};
 use crate::input::ReadMode;
 use crate::units::Offset;
@@ -214,12 +215,22 @@ impl Merge<'_> {
         let (own, lacking) = if holder == Side::A { (a, b) } else { (b, a) };
         let Some(held) = &own.walk.held else { return };
         let missing = self.comparison.missing.get_mut(holder.other().index());
-        match (lacking.lacks(mark.offset), missing) {
+        let aborted = match own.log.withheld_by(mark.offset) {
+            Some(Outcome::Aborted) => true,
+            Some(Outcome::Open) => lacking.log.aborts_without_data(held.header.producer_id, mark.offset),
+            Some(Outcome::Committed | Outcome::Other(_)) | None => false,
+        };
+        let reason = match lacking.lacks(mark.offset) {
+            // Nothing but the cleaner takes what was aborted, and leaves what stands around it.
+            Reason::None if aborted => Reason::Cleaned,
+            reason => reason,
+        };
+        match (reason, missing) {
             (Reason::Unreadable, Some(missing)) => missing.unreadable += 1,
             (Reason::Cleaned, Some(missing)) => {
                 missing.cleaned += 1;
                 if let Some(absent) = self.absent.get_mut(holder.index()) {
-                    absent.add(mark, held, || own.log.is_aborted(mark.offset));
+                    absent.add(mark, held, || own.log.withheld_by(mark.offset));
                 }
             }
             _ => {

@@ -12,6 +12,9 @@
 //! cleaner may have removed those count that decide what a reader of the whole log ends up with: the
 //! newest value of a key, a tombstone above an older value, the marker of a transaction.
 //!
+//! Of two logs that part at their ends because the leadership changed, [`fate`] tells what became of the
+//! records that only the older leader's log holds.
+//!
 //! Memory: one batch of each log, and a table of keys with a bound. Above the bound a part of the
 //! keys is followed, chosen by their hashes, and [`Comparison::followed`] says how small it is.
 //!
@@ -19,12 +22,14 @@
 //! keeps; KIP-101 and KIP-279 for what a follower truncates.
 
 mod cleaner;
+mod fate;
 mod log;
 mod marks;
 mod merge;
 mod outcome;
 mod sketch;
 
+pub use fate::{Fate, Loss, Tail, TailFate, fate};
 pub use log::{Log, LogSegment};
 pub use outcome::{
     Comparison, Deciding, DecidingKind, Difference, DifferenceKind, Epochs, Equal, Missing, Rest, Side,

@@ -234,6 +234,34 @@ fn records_of_aborted_transactions_are_missed_by_nobody() {
 }
 
 #[test]
+fn how_a_transaction_ended_is_known_from_the_log_that_holds_its_end() {
+    const OPEN: &[WithheldRange] =
+        &[WithheldRange { first_offset: Offset(1), last_offset: Offset(1), outcome: Outcome::Open }];
+    let data = || batch().producer(7, 0, 0).transactional().record("a", "v");
+    let begun = || SegmentBuilder::new().batch(keyed(&["z"]));
+    // One replica stopped before the marker came; the other went on, and its cleaner was there.
+    let short = || {
+        let mut short = one(begun().batch(data()).batch(keyed(&["y"])));
+        short.log.withheld = OPEN;
+        short
+    };
+    let cleaned = |rest: &dyn Fn(SegmentBuilder) -> SegmentBuilder| {
+        let log = begun().skip_to(2).time(crate::testkit::FIRST_TIME + 2000).batch(keyed(&["y"]));
+        one(rest(log).batch(keyed(&["x"]))).cleaned_below(3)
+    };
+    let aborted = compared(&short(), &cleaned(&|log| log.abort(7, 0)));
+    assert!(aborted.agrees(), "{aborted:?}");
+    // The marker went with the data, which only an aborted transaction leaves without a trace.
+    let gone = compared(&short(), &cleaned(&|log| log.skip_to(4)));
+    assert!(gone.agrees(), "{gone:?}");
+    let committed = compared(&short(), &cleaned(&|log| log.commit(7, 0)));
+    let value = Deciding { offset: Offset(1), kind: DecidingKind::NewestValue, holder: Side::A };
+    assert_eq!(committed.deciding, [value]);
+    let replaced = compared(&short(), &cleaned(&|log| log.commit(7, 0).batch(keyed(&["a"]))));
+    assert!(replaced.agrees(), "{replaced:?}");
+}
+
+#[test]
 fn a_value_in_an_open_transaction_takes_no_older_one_away() {
     let open = || batch().producer(7, 0, 0).transactional().record("a", "new");
     let log = SegmentBuilder::new().batch(keyed(&["a"])).batch(keyed(&["z"])).batch(open());
@@ -278,6 +306,56 @@ fn a_lost_tail_is_told_with_epochs_and_writers_of_both() {
     assert_eq!((rest.side, rest.records), (Side::A, 1));
 }
 
+/// What became of the records that stand in `old` from offset 3 on.
+fn fate_of(old: &Files, new: &Files, limit: usize) -> TailFate {
+    let tail = Tail { older: &old.log, newer: &new.log, from: Offset(3), committed_below: None };
+    fate::fate_following(&tail, ReadMode::Positioned, limit)
+}
+
+#[test]
+fn a_record_that_came_twice_is_found_again_by_one_and_equal_contents_by_one_each() {
+    let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
+    let ping = |time: i64| batch().record_at(time, (), "ping");
+    let old = one(common().batch(ping(11)).batch(ping(11)).batch(ping(12)).batch(ping(13)));
+    let new = one(common().leader_epoch(2).batch(ping(11)).batch(ping(20)));
+    let told = fate_of(&old, &new, 100);
+    let again = [(Fate::Again, 2), (Fate::AgainLater, 1), (Fate::Lost(Loss::Unprotected), 1)];
+    assert_eq!(told.records, again.into());
+    assert_eq!((told.first_lost, told.one_of), (Some(Offset(6)), 1));
+}
+
+#[test]
+fn of_a_tail_that_is_too_long_a_part_is_followed() {
+    let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
+    let sent = |log: SegmentBuilder| (0..64).fold(log, |log, at| log.batch(keyed(&[&format!("k{at}")])));
+    let told = fate_of(&one(sent(common())), &one(sent(common()).batch(keyed(&["z"]))), 16);
+    let again = told.records_of(Fate::Again);
+    assert!((1..=16).contains(&again) && told.one_of >= 4, "{told:?}");
+    assert_eq!(told.records.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_in_the_newer_log_may_hold_the_tail() {
+    let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
+    let old = one(common().batch(keyed(&["d"])));
+    let new = common().leader_epoch(2).batch(keyed(&["x"])).batch(keyed(&["y"]));
+    let lost = |new: &Files| fate_of(&old, new, 100).lost_records(|loss| loss == Loss::Unprotected);
+    assert_eq!(lost(&one(new.clone())), 1);
+    let place = new.places()[2];
+    let mut bytes = new.bytes();
+    bytes[place.position + 70] ^= 1;
+    assert_eq!(lost(&files(&[(0, bytes)])), 0);
+}
+
+#[test]
+fn a_cleaner_in_the_newer_log_may_have_taken_what_a_later_record_replaces() {
+    let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
+    let old = one(common().batch(keyed(&["d"])).batch(keyed(&["e"])));
+    let new = one(common().leader_epoch(2).skip_to(5).batch(batch().record("d", "newer"))).cleaned_below(5);
+    let told = fate_of(&old, &new, 100);
+    assert_eq!(told.records, [(Fate::Replaced, 1), (Fate::Lost(Loss::Unprotected), 1)].into());
+}
+
 #[test]
 fn an_equal_record_of_another_writer_or_leader_is_a_difference() {
     let by = |id, epoch: i32| {
@@ -299,7 +377,7 @@ fn where_keys_are_too_many_a_part_of_them_is_followed() {
         let hash = xxhash_rust::xxh3::xxh3_64(&at.to_le_bytes());
         let kind = marks::MarkKind::Value(hash);
         let mark = marks::Mark { offset: Offset(i64::try_from(at).unwrap()), digest: 0, kind };
-        absent.add(&mark, held, || false);
+        absent.add(&mark, held, || None);
     }
     assert!(absent.deciding().len() <= 8);
     assert!(absent.one_of() >= 128, "{}", absent.one_of());

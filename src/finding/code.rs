@@ -66,6 +66,7 @@ codes! {
     MisroutedKey "misrouted-key" Low;
     ProducerChurn "producer-churn" Low;
     ReplicaDivergence "replica-divergence" High;
+    OldLeaderTail "old-leader-tail" Info;
     LeaderEpochAnomaly "leader-epoch-anomaly" High;
     InterleavedWriters "interleaved-writers" Info;
     ConsumerRewind "consumer-rewind" Info;

@@ -106,7 +106,7 @@ pub struct Finding {
     /// The partitioner that the other keys follow (`misrouted-key`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitioner: Option<String>,
-    /// Stretches in which replicas differ (`replica-divergence`).
+    /// Stretches in which replicas differ (`replica-divergence`, `old-leader-tail`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<DivergentRange>,
     /// Where positions of consumer groups went back (`consumer-rewind`, `pipeline-replay`).

@@ -116,6 +116,7 @@ const CODES: &[(&str, &str, bool)] = &[
     ("producer-churn", "low", false),
     ("consumer-rewind", "info", false),
     ("interleaved-writers", "info", false),
+    ("old-leader-tail", "info", false),
     ("aborted-not-retried", "info", false),
 ];
 

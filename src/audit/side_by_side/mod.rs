@@ -166,7 +166,15 @@ fn compare_all(
             let told = teller.replicas(pair, &comparison);
             // A directory is no copy of itself.
             if comparison.stopped_at.is_none() && pair.a != pair.b {
-                replicas.extend(compared::pair(&inventory, &subjects, pair.a, pair.b, comparison));
+                let at = [pair.a, pair.b];
+                replicas.extend(compared::pair(
+                    &inventory,
+                    &subjects,
+                    at,
+                    [&a, &b],
+                    comparison,
+                    options.mode,
+                ));
             }
             told
         });

@@ -1,11 +1,13 @@
 //! `replica-divergence`: two replicas differ in a way that neither lag nor the cleaner's progress
-//! explains; `leader-epoch-anomaly`, where they hold equal records under other leader epochs; and
-//! `restored-copy`, where what looks like a replica cannot be one.
+//! explains; `old-leader-tail`, where one holds what it will truncate; `leader-epoch-anomaly`, where they
+//! hold equal records under other leader epochs; and `restored-copy`, where what looks like a replica
+//! cannot be one.
 //!
 //! Goes in: comparisons of each replica with the one that leads. Two things are told apart. A
 //! replica whose last records were written under an older leader epoch than what the leading one
 //! holds at the same offsets, or has begun there, lost the leadership before they were copied
-//! (KIP-101, KIP-279): it truncates them when it rejoins, and until then it is their last witness.
+//! (KIP-101, KIP-279): it truncates them when it rejoins. On an ordinary failover all of them stand in
+//! the leading replica again; where they do not, the older one is their last witness.
 //! Anything else has no such simple story: records that one lost, files of another time or place.
 //!
 //! Innocent twins do not come here: [`Comparison`] takes lag, retention, damage and compaction as
@@ -14,13 +16,13 @@
 mod apart;
 mod copied;
 mod leader_epochs;
-mod lost_tail;
+mod old_tail;
 
 use super::draft::{about, finding, kept};
-use crate::compare::{Comparison, DifferenceKind, Epochs, Side};
+use crate::compare::{Comparison, DifferenceKind, Epochs, Side, TailFate};
 use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding};
 use crate::units::{LeaderEpoch, Offset};
-use lost_tail::LostTail;
+use old_tail::{Ends, OldTail};
 use std::collections::BTreeMap;
 
 /// Ranges that a finding lists for one pair of replicas.
@@ -41,6 +43,9 @@ pub struct ReplicaPair<'a> {
     pub kinship: Kinship,
     /// How they differ.
     pub comparison: Comparison,
+    /// What became of the tail of the older leader in the log of the newer one, where
+    /// [`ReplicaPair::old_tail`] names one.
+    pub tail_fate: Option<TailFate>,
 }
 
 /// One replica.
@@ -54,6 +59,8 @@ pub struct Replica<'a> {
     pub high_watermark: Option<Offset>,
     /// Its checkpointed leader epochs.
     pub leader_epochs: &'a [(LeaderEpoch, Offset)],
+    /// The offset behind its last batch.
+    pub log_end: Offset,
 }
 
 /// What makes two directories replicas of one partition.
@@ -109,43 +116,80 @@ impl Kinship {
 enum Reading {
     /// The last records of one side were written under an older leader than what the other has
     /// there.
-    LostTail(Side),
+    OldTail(Side),
     /// No change of leaders explains it.
     Apart,
 }
 
 impl ReplicaPair<'_> {
-    fn reading(&self) -> Option<Reading> {
+    /// Which side ends in records of an older leader that the other one does not hold at their place.
+    #[must_use]
+    pub fn old_tail(&self) -> Option<Side> {
         let comparison = &self.comparison;
         if comparison.agrees() {
             let rest = comparison.rest.as_ref()?;
             let shorter = self.replica(rest.side.other());
-            let begun = shorter.leader_epochs.last().filter(|(_, start)| *start <= rest.first_offset);
-            let older = rest.leader_epochs?.largest < begun?.0;
-            return older.then_some(Reading::LostTail(rest.side));
+            let begun = shorter.leader_epochs.last().filter(|(_, start)| *start <= rest.first_offset)?.0;
+            // Who was elected after that leads over the shorter one, which will copy these records.
+            let elected = self.replica(rest.side).leader_epochs.last().map(|(epoch, _)| *epoch);
+            let newest = rest.leader_epochs.map(|epochs| epochs.largest).max(elected)?;
+            return (newest < begun).then_some(rest.side);
         }
-        if !comparison.deciding.is_empty() {
-            return Some(Reading::Apart);
-        }
-        if comparison.differences.iter().all(|difference| difference.kind == DifferenceKind::LeaderEpoch)
-            && comparison.differences_omitted == 0
-        {
+        if !comparison.deciding.is_empty() || !comparison.differs_at_the_end_only() {
             return None;
         }
-        if let ([Some(a), Some(b)], true) =
-            (comparison.differing_epochs, comparison.differs_at_the_end_only())
-        {
-            if a.largest < b.smallest {
-                return Some(Reading::LostTail(Side::A));
-            }
-            if b.largest < a.smallest {
-                return Some(Reading::LostTail(Side::B));
-            }
+        let [Some(a), Some(b)] = comparison.differing_epochs else { return None };
+        if a.largest >= b.smallest && b.largest >= a.smallest {
+            return None;
         }
-        Some(Reading::Apart)
+        let elected = |side: Side, epochs: Epochs| {
+            let last = self.replica(side).leader_epochs.last().map(|(epoch, _)| *epoch);
+            last.max(Some(epochs.largest))
+        };
+        // The one that was elected later keeps what it has, whichever wrote there last.
+        let older_a = (elected(Side::A, a), a.largest) < (elected(Side::B, b), b.largest);
+        let old = if older_a { Side::A } else { Side::B };
+        (self.differs_in_records() || self.knows_its_epochs(old.other())).then_some(old)
     }
 
-    const fn replica(&self, side: Side) -> &Replica<'_> {
+    /// Where the two part.
+    #[must_use]
+    pub fn parts_at(&self) -> Option<Offset> {
+        let rest = self.comparison.rest.as_ref().map(|rest| rest.first_offset);
+        self.comparison.first_difference.or(rest)
+    }
+
+    /// Whether they differ in more than leader epochs.
+    fn differs_in_records(&self) -> bool {
+        let differences = &self.comparison.differences;
+        self.comparison.differences_omitted > 0
+            || differences.iter().any(|difference| difference.kind != DifferenceKind::LeaderEpoch)
+    }
+
+    /// Whether the checkpoint of a side, where there is one, names the epoch under which it differs: the
+    /// checksum of a batch does not cover it.
+    fn knows_its_epochs(&self, side: Side) -> bool {
+        let epochs = self.replica(side).leader_epochs;
+        let differing = self.comparison.differing_epochs.get(side.index()).copied().flatten();
+        let (Some(differing), Some(first)) = (differing, self.comparison.first_difference) else {
+            return false;
+        };
+        epochs.is_empty()
+            || epochs.iter().any(|(epoch, start)| *epoch == differing.smallest && *start <= first)
+    }
+
+    fn reading(&self) -> Option<Reading> {
+        if let Some(old) = self.old_tail() {
+            return Some(Reading::OldTail(old));
+        }
+        let comparison = &self.comparison;
+        let differs = !comparison.agrees() && (!comparison.deciding.is_empty() || self.differs_in_records());
+        differs.then_some(Reading::Apart)
+    }
+
+    /// The replica on a side of the comparison.
+    #[must_use]
+    pub const fn replica(&self, side: Side) -> &Replica<'_> {
         match side {
             Side::A => &self.leading,
             Side::B => &self.other,
@@ -171,7 +215,7 @@ impl ReplicaPair<'_> {
 /// The findings about replicas, without ids.
 #[must_use]
 pub fn judge(pairs: &[ReplicaPair<'_>]) -> Vec<Finding> {
-    let mut lost: BTreeMap<&str, Vec<(&ReplicaPair<'_>, LostTail)>> = BTreeMap::new();
+    let mut tails: BTreeMap<(&str, Ends), Vec<(&ReplicaPair<'_>, OldTail)>> = BTreeMap::new();
     let mut apart: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
     let mut stamped: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
     let mut copied: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
@@ -179,22 +223,25 @@ pub fn judge(pairs: &[ReplicaPair<'_>]) -> Vec<Finding> {
         if copied::applies(pair) {
             copied.entry(pair.topic).or_default().push(pair);
         }
-        match pair.reading() {
-            Some(Reading::LostTail(old)) => {
-                lost.entry(pair.topic).or_default().push((pair, LostTail::of(pair, old)));
+        let reading = pair.reading();
+        match reading {
+            Some(Reading::OldTail(old)) => {
+                let tail = OldTail::of(pair, old);
+                tails.entry((pair.topic, tail.ends())).or_default().push((pair, tail));
             }
             Some(Reading::Apart) => apart.entry(pair.topic).or_default().push(pair),
             None => {}
         }
-        if pair.comparison.differences.iter().any(|d| d.kind == DifferenceKind::LeaderEpoch) {
+        let is_stamped = pair.comparison.differences.iter().any(|d| d.kind == DifferenceKind::LeaderEpoch);
+        if is_stamped && !matches!(reading, Some(Reading::OldTail(_))) {
             stamped.entry(pair.topic).or_default().push(pair);
         }
     }
-    let lost = lost.iter().map(|(topic, tails)| lost_tail::finding(topic, tails));
+    let tails = tails.iter().map(|((topic, ends), tails)| old_tail::finding(topic, *ends, tails));
     let apart = apart.iter().map(|(topic, pairs)| apart::finding(topic, pairs));
     let stamped = stamped.iter().map(|(topic, pairs)| leader_epochs::finding(topic, pairs));
     let copied = copied.iter().map(|(topic, pairs)| copied::finding(topic, pairs));
-    copied.chain(lost).chain(apart).chain(stamped).collect()
+    copied.chain(tails).chain(apart).chain(stamped).collect()
 }
 
 /// A finding about these pairs, with what they share.

@@ -1,5 +1,6 @@
 use super::*;
-use crate::compare::{Deciding, DecidingKind, Difference, Rest, Writers};
+use crate::compare::{Deciding, DecidingKind, Difference, Fate, Loss, Rest, Writers};
+use crate::finding::Severity;
 use crate::units::ProducerId;
 
 const OLD: &[(LeaderEpoch, Offset)] = &[(LeaderEpoch(0), Offset(0)), (LeaderEpoch(1), Offset(25))];
@@ -15,21 +16,32 @@ fn epoch(epoch: i32) -> Epochs {
 
 /// Broker 3 leads with epoch 2; broker 2 was the leader of epoch 1.
 fn pair(comparison: Comparison) -> ReplicaPair<'static> {
-    let replica = |directory, broker, leader_epochs| Replica {
+    let [leading_end, other_end] = comparison.ends;
+    let replica = |directory, broker, leader_epochs, log_end| Replica {
         directory,
         broker_id: Some(broker),
         high_watermark: Some(Offset(36)),
         leader_epochs,
+        log_end,
     };
     ReplicaPair {
         topic: "orders",
         partition: 0,
-        leading: replica("data-3/orders-0", 3, NEW),
-        other: replica("data-2/orders-0", 2, OLD),
+        leading: replica("data-3/orders-0", 3, NEW, leading_end),
+        other: replica("data-2/orders-0", 2, OLD, other_end),
         kinship: Kinship::Brokers,
         comparison,
+        tail_fate: None,
     }
 }
+
+/// The same, and what became of the records that only broker 2 holds.
+fn ending(comparison: Comparison, fates: &[(Fate, u64)]) -> ReplicaPair<'static> {
+    let fate = TailFate { records: fates.iter().copied().collect(), one_of: 1, ..TailFate::default() };
+    ReplicaPair { tail_fate: Some(fate), ..pair(comparison) }
+}
+
+const UNPROTECTED: Fate = Fate::Lost(Loss::Unprotected);
 
 fn equal() -> Comparison {
     Comparison {
@@ -81,26 +93,57 @@ fn equal_replicas_and_lag_are_no_findings() {
 
 #[test]
 fn the_lost_tail_of_an_old_leader_is_told_with_what_it_holds() {
-    let tail = differing(DifferenceKind::Records, epoch(2), epoch(1));
-    let finding = &judge(&[pair(tail)])[0];
-    assert_eq!((finding.code, finding.confidence), (Code::ReplicaDivergence, Confidence::Certain));
-    assert_eq!(finding.title, "orders: 8 records of an older leader are not in the replica that leads");
+    let tail = || differing(DifferenceKind::Records, epoch(2), epoch(1));
+    let finding = &judge(&[ending(tail(), &[(Fate::AgainLater, 3), (UNPROTECTED, 5)])])[0];
+    assert_eq!((finding.code, finding.confidence), (Code::ReplicaDivergence, Confidence::Likely));
+    assert_eq!(finding.title, "orders: 5 records of an older leader are not in the replica that leads");
     assert_eq!(
         finding.facts[0],
         "orders-0: equal up to offset 35; behind it data-2/orders-0 (broker 2) holds 8 records of leader epoch 1 up to \
-         offset 43, written by producer 1000 and without producer id; data-3/orders-0 (broker 3) holds other records \
-         there, from leader epoch 2 on"
+         offset 43, written by producer 1000 and without producer id; data-3/orders-0 (broker 3) was written there by a \
+         newer leader, from leader epoch 2 on"
+    );
+    assert_eq!(
+        finding.facts[1],
+        "orders-0: held against data-3/orders-0: 3 in it again with another time: somebody sent the same once more; 5 \
+         nowhere in it, and without producer id"
     );
     let range = &finding.ranges[0];
     assert_eq!(range.directories, ["data-2/orders-0", "data-3/orders-0"]);
     assert_eq!((range.first_offset, range.last_offset), (36, 43));
-    assert!(finding.facts[1].contains("no checkpointed high watermark"));
+    assert!(finding.facts[2].contains("no checkpointed high watermark"));
+    // Consumers could read them: that is certain.
+    let read = ending(tail(), &[(Fate::Lost(Loss::Committed), 8)]);
+    assert_eq!(judge(&[read])[0].confidence, Confidence::Certain);
 }
 
 #[test]
-fn a_tail_under_a_newer_epoch_that_wrote_nothing_yet_is_lost_as_well() {
+fn what_stands_in_the_leading_replica_again_is_worth_knowing_and_no_more() {
+    let tail = || differing(DifferenceKind::Writer, epoch(2), epoch(1));
+    let told = |fates: &[(Fate, u64)]| {
+        let finding = judge(&[ending(tail(), fates)]).remove(0);
+        (finding.code, finding.severity)
+    };
+    let kept = (Code::OldLeaderTail, Severity::Info);
+    assert_eq!(told(&[(Fate::Again, 8)]), kept);
+    assert_eq!(told(&[(Fate::Again, 4), (Fate::TakenBack, 3), (Fate::Replaced, 1)]), kept);
+    let unsettled = (Code::OldLeaderTail, Severity::Low);
+    assert_eq!(told(&[(Fate::Again, 7), (Fate::Lost(Loss::Unknown), 1)]), unsettled);
+    assert_eq!(told(&[(Fate::Again, 7), (Fate::Lost(Loss::LeftBehind), 1)]).0, Code::ReplicaDivergence);
+}
+
+#[test]
+fn brokers_wait_for_all_replicas_when_they_write_an_internal_topic() {
+    let tail = ending(differing(DifferenceKind::Records, epoch(2), epoch(1)), &[(UNPROTECTED, 8)]);
+    let finding = judge(&[ReplicaPair { topic: "__consumer_offsets", ..tail }]).remove(0);
+    assert_eq!((finding.code, finding.severity), (Code::OldLeaderTail, Severity::Low));
+}
+
+#[test]
+fn a_tail_under_a_newer_epoch_that_wrote_nothing_yet_is_told() {
     let tail = Comparison { ends: [Offset(36), Offset(40)], rest: Some(rest(Side::B, 1)), ..equal() };
-    let finding = &judge(&[pair(tail)])[0];
+    let finding = &judge(&[ending(tail, &[(Fate::Lost(Loss::Unknown), 4)])])[0];
+    assert_eq!((finding.code, finding.severity), (Code::OldLeaderTail, Severity::Low));
     assert!(finding.title.contains("4 records of an older leader"));
     assert!(finding.facts[0].ends_with("began leader epoch 2 there and holds none of them"));
     assert_eq!((finding.ranges[0].first_offset, finding.ranges[0].last_offset), (36, 39));
@@ -130,13 +173,16 @@ fn a_record_that_decides_is_at_most_likely_to_be_missed() {
 
 #[test]
 fn equal_records_under_other_leader_epochs_are_another_finding() {
-    let stamped = differing(DifferenceKind::LeaderEpoch, epoch(2), epoch(1));
+    // The checkpoint of the leading replica does not know epoch 3.
+    let stamped = differing(DifferenceKind::LeaderEpoch, epoch(3), epoch(1));
     let findings = judge(&[pair(stamped)]);
     let codes: Vec<Code> = findings.iter().map(|finding| finding.code).collect();
     assert_eq!(codes, [Code::LeaderEpochAnomaly]);
     assert!(
-        findings[0].facts[0].contains("offsets 36–43: equal records, of leader epoch 2 in data-3/orders-0")
+        findings[0].facts[0].contains("offsets 36–43: equal records, of leader epoch 3 in data-3/orders-0")
     );
+    let failover = differing(DifferenceKind::LeaderEpoch, epoch(2), epoch(1));
+    assert_eq!(judge(&[ending(failover, &[(Fate::Again, 8)])])[0].code, Code::OldLeaderTail);
 }
 
 #[test]
@@ -147,7 +193,8 @@ fn without_brokers_or_cluster_nothing_is_certain() {
         (Kinship::OneBroker, Confidence::Possible),
     ] {
         let tail = differing(DifferenceKind::Records, epoch(2), epoch(1));
-        let finding = &judge(&[ReplicaPair { kinship, ..pair(tail) }])[0];
+        let finding =
+            &judge(&[ReplicaPair { kinship, ..ending(tail, &[(Fate::Lost(Loss::Committed), 8)]) }])[0];
         assert_eq!(finding.confidence, confidence);
         assert!(finding.alternatives[0].kept);
     }

@@ -204,19 +204,46 @@ pub(super) const REPLICA_DIVERGENCE: Explanation = Explanation {
     code: Code::ReplicaDivergence,
     meaning: "two replicas of one partition differ in a way that neither lag nor the cleaner explains",
     shows: "At one offset the replicas hold other records, or a record that decides (a tombstone, a marker, the \
-            newest value of a key) is in one of them only, below what both had reached. Records of an older leader that never reached the high watermark may never have been acknowledged: the finding says what the checkpoints tell. An unclean election, a \
+            newest value of a key) is in one of them only, below what both had reached; or the last records of an \
+            older leader stand nowhere in the leading replica, although consumers could read them, their producer \
+            went on without them, or they have no producer id. An unclean election, a \
             truncation that was not followed, a restored directory or damaged disks. What consumers get changes \
             with the leader.",
     innocent: &[
         "A follower that lags is shorter; only what lies below both ends is compared.",
         "Each replica is cleaned for itself, so one may hold records that the other has compacted already.",
         "A log start that moved is seen by replicas at different times.",
+        "What an older leader had not passed on is written again by its clients: old-leader-tail.",
     ],
     evidence: &["the range and how it differs", "leader epochs of both replicas around it"],
     next: &[
         "Decide which replica is right before the next election; `compare` shows both sides.",
         "Look for unclean.leader.election.enable and for restored disks.",
         "Let the wrong replica be copied anew from the right one.",
+    ],
+};
+
+pub(super) const OLD_LEADER_TAIL: Explanation = Explanation {
+    code: Code::OldLeaderTail,
+    meaning: "a replica ends in records of an older leader, which it truncates when it rejoins",
+    shows: "Another replica was elected before it had copied the last records of the leader before. On an ordinary \
+            failover nothing is lost by that: clients that were not told of success write these records again, under \
+            the same sequence, a raised producer epoch or another producer id, and coordinators repeat the ends of \
+            transactions. Each record of the tail is looked for in the leading replica. Where all stand there, were \
+            aborted or were taken back by their producer, this is worth knowing, no more. Where some stand nowhere \
+            and nothing shows that anybody was told of success, it is low: nobody can tell from the files.",
+    innocent: &[
+        "A producer that waits for all replicas is not told of success before they have copied a record.",
+        "A producer that died with its records unanswered does not write them again.",
+        "The leading replica was copied before its clients came back to it.",
+    ],
+    evidence: &[
+        "the range, its leader epochs and writers",
+        "how many of its records stand in the leading replica again, and how many do not",
+    ],
+    next: &[
+        "Nothing where all records stand in the leading replica: the broker truncates the rest by itself.",
+        "Else copy the files of the older replica before its broker starts, and ask its producers.",
     ],
 };
 

@@ -75,6 +75,12 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         }
         Code::ProducerChurn => format!("producers of {topics} come and go faster than a broker can remember"),
         Code::ReplicaDivergence => format!("replicas of {topics} hold different records"),
+        Code::OldLeaderTail if finding.severity == Severity::Info => {
+            format!("a replica of {topics} ends in records of an older leader, which nobody misses")
+        }
+        Code::OldLeaderTail => {
+            format!("a replica of {topics} ends in records of an older leader that stand nowhere else")
+        }
         Code::LeaderEpochAnomaly => {
             format!("the log of {topics} is put together in an order that no leader wrote")
         }

@@ -1,0 +1,196 @@
+//! What the newer log holds of a tail, from where the two part.
+
+use super::super::log::{Log, Walk};
+use super::super::marks;
+use super::held::{Followed, Marker, One};
+use super::{Fate, Loss, Tail, Writer, each_record};
+use crate::finding::Outcome as Withheld;
+use crate::format::Decompressor;
+use crate::format::control::Outcome;
+use crate::input::ReadMode;
+use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
+use std::collections::{BTreeMap, BTreeSet};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Half of the sequences: what is further away lies behind.
+const HALF: u32 = 1 << 30;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    digests: BTreeSet<u128>,
+    /// Records with the content of one that was looked for, and a time that none of these has.
+    contents: BTreeMap<u128, u64>,
+    /// Which records of the tail have taken one of these: equal ones take it together.
+    taken: BTreeSet<u128>,
+    keys: BTreeSet<u64>,
+    /// The first sequence of each producer epoch.
+    first_sequences: BTreeMap<Writer, Sequence>,
+    newest_epochs: BTreeMap<ProducerId, Option<ProducerEpoch>>,
+    markers: BTreeMap<ProducerId, Vec<Outcome>>,
+    has_records: bool,
+    /// Some of it cannot be read.
+    unreadable: bool,
+}
+
+/// What is looked for, to be asked for often.
+struct Sought {
+    digests: BTreeSet<u128>,
+    contents: BTreeSet<u128>,
+    keys: BTreeSet<u64>,
+    producers: BTreeSet<ProducerId>,
+}
+
+impl Seen {
+    pub(super) fn of(tail: &Tail<'_>, followed: &Followed, mode: ReadMode) -> Self {
+        let records = || followed.records.iter();
+        let sought = Sought {
+            digests: records().map(|one| one.digest).collect(),
+            contents: records().map(|one| one.content).collect(),
+            keys: records().filter_map(|one| one.key).collect(),
+            producers: records()
+                .map(|one| one.writer.0)
+                .chain(followed.markers.iter().map(|marker| marker.producer_id))
+                .filter(|id| id.is_protected())
+                .collect(),
+        };
+        let mut seen = Self::default();
+        let mut decompressor = Decompressor::with_limits(tail.newer.limits);
+        let mut walk = Walk::new(tail.newer, tail.from, mode);
+        while let Some(held) = &walk.held {
+            let header = &held.header;
+            let low = held.low.max(tail.from);
+            if sought.producers.contains(&header.producer_id) && !header.is_control() {
+                let (id, epoch) = (header.producer_id, header.producer_epoch);
+                if let Some(base) = header.base_sequence {
+                    seen.first_sequences.entry((id, epoch)).or_insert(base);
+                }
+                let newest = seen.newest_epochs.entry(id).or_default();
+                *newest = (*newest).max(epoch);
+            }
+            if header.is_control() {
+                if sought.producers.contains(&header.producer_id)
+                    && let Some(outcome) = marks::ends_with(held, &mut decompressor)
+                {
+                    seen.markers.entry(header.producer_id).or_default().push(outcome);
+                }
+                walk.advance();
+                continue;
+            }
+            let is_read = each_record(held, low, &mut decompressor, |record| {
+                seen.has_records = true;
+                if tail.newer.is_aborted(record.offset) {
+                    return;
+                }
+                if let Some(key) = record.key.map(xxh3_64).filter(|key| sought.keys.contains(key)) {
+                    seen.keys.insert(key);
+                }
+                let content = marks::content(record);
+                if !sought.contents.contains(&content) {
+                    return;
+                }
+                let digest = marks::digest(record);
+                if sought.digests.contains(&digest) {
+                    seen.digests.insert(digest);
+                } else {
+                    *seen.contents.entry(content).or_default() += 1;
+                }
+            });
+            seen.unreadable |= !is_read || held.behind_damage;
+            walk.advance();
+        }
+        seen.unreadable |= walk.ends_in_damage();
+        seen
+    }
+
+    /// Whether the record stands there with the client's time.
+    pub(super) fn holds(&self, one: &One) -> bool {
+        self.digests.contains(&one.digest)
+    }
+
+    /// What became of a record that does not stand there with the client's time.
+    pub(super) fn fate(&mut self, tail: &Tail<'_>, one: &One) -> Fate {
+        if self.takes(one) {
+            Fate::AgainLater
+        } else if one.aborted || self.is_aborted(one) {
+            Fate::TakenBack
+        } else if self.may_be_cleaned(tail, one) {
+            Fate::Replaced
+        } else if self.unreadable {
+            Fate::Lost(Loss::Unknown)
+        } else if tail.was_committed(one.offset) {
+            Fate::Lost(Loss::Committed)
+        } else if self.is_written_anew(one) {
+            Fate::TakenBack
+        } else {
+            Fate::Lost(self.loss(one))
+        }
+    }
+
+    /// Takes a record with the same content and another time. Records of the tail that are equal in all
+    /// are one record that was stored again.
+    fn takes(&mut self, one: &One) -> bool {
+        if self.taken.contains(&one.digest) {
+            return true;
+        }
+        let Some(left) = self.contents.get_mut(&one.content).filter(|left| **left > 0) else { return false };
+        *left -= 1;
+        self.taken.insert(one.digest);
+        true
+    }
+
+    fn is_aborted(&self, one: &One) -> bool {
+        one.transaction.is_some_and(|number| self.ends(one.writer.0, number) == Some(Outcome::Abort))
+    }
+
+    /// Whether its producer went on at or below its sequence in the same epoch.
+    fn is_written_anew(&self, one: &One) -> bool {
+        let first = self.first_sequences.get(&one.writer).copied();
+        one.sequence.zip(first).is_some_and(|(sequence, first)| first.distance_to(sequence) < HALF)
+    }
+
+    /// How the transaction behind so many markers of a producer ended.
+    fn ends(&self, id: ProducerId, number: usize) -> Option<Outcome> {
+        self.markers.get(&id)?.get(number).copied()
+    }
+
+    fn may_be_cleaned(&self, tail: &Tail<'_>, one: &One) -> bool {
+        let cleaned = tail.newer.cleaned_below.is_some_and(|below| below > tail.from);
+        cleaned && one.key.is_none_or(|key| self.keys.contains(&key))
+    }
+
+    /// What shows that somebody relied on a record that no checkpoint shows to be committed.
+    fn loss(&self, one: &One) -> Loss {
+        if !one.writer.0.is_protected() {
+            return if self.has_records { Loss::Unprotected } else { Loss::Unknown };
+        }
+        let went_on = match one.transaction {
+            Some(number) => self.ends(one.writer.0, number) == Some(Outcome::Commit),
+            // Behind it in the same epoch, or in a newer one that it began without it.
+            None => {
+                self.first_sequences.contains_key(&one.writer)
+                    || self.newest_epochs.get(&one.writer.0).is_some_and(|newest| *newest > one.writer.1)
+            }
+        };
+        if went_on { Loss::LeftBehind } else { Loss::Unknown }
+    }
+
+    pub(super) fn marker_fate(&self, tail: &Tail<'_>, marker: &Marker) -> Fate {
+        let lost = |otherwise: Loss| {
+            Fate::Lost(if tail.was_committed(marker.offset) { Loss::Committed } else { otherwise })
+        };
+        match self.ends(marker.producer_id, marker.number) {
+            Some(outcome) if outcome == marker.outcome => Fate::Again,
+            Some(_) => lost(Loss::LeftBehind),
+            None if self.unreadable => Fate::Lost(Loss::Unknown),
+            // Without data that waits for it, it says nothing.
+            None if !waits(tail.newer, tail.from) => Fate::TakenBack,
+            None => lost(Loss::Unknown),
+        }
+    }
+}
+
+/// Whether a transaction that began below `from` has no end in the log.
+fn waits(log: &Log<'_>, from: Offset) -> bool {
+    log.withheld.iter().any(|range| range.first_offset < from && range.outcome == Withheld::Open)
+}
