@@ -34,6 +34,19 @@ impl Copied {
         self
     }
 
+    /// Sets the recovery point of a partition.
+    fn recovery_point(&self, partition: &str, offset: i64) -> &Self {
+        let path = self.at("recovery-point-offset-checkpoint");
+        let (topic, number) = partition.rsplit_once('-').unwrap();
+        let prefix = format!("{topic} {number} ");
+        let text = fs::read_to_string(&path).unwrap();
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let line = lines.iter_mut().find(|line| line.starts_with(&prefix)).unwrap();
+        *line = format!("{prefix}{offset}");
+        fs::write(path, lines.join("\n") + "\n").unwrap();
+        self
+    }
+
     fn findings(&self) -> Vec<Value> {
         let run = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
             .args(["scan", "--headers-only", "--format", "json", "--max-groups", "0"])
@@ -103,7 +116,26 @@ fn a_copy_of_a_running_broker_is_not_said_to_lack_its_end() {
     let copied = Copied::of("clean-large-ish");
     copied.lose_segment("telemetry-0", 516);
     fs::remove_file(copied.at(".kafka_cleanshutdown")).unwrap();
+    // Closed segments are flushed when a segment is rolled.
+    copied.recovery_point("telemetry-0", 516);
     assert!(copied.told().is_empty());
+}
+
+#[test]
+fn an_end_below_the_recovery_point_was_flushed_and_is_missed_unless_the_copy_was_taken_from_a_running_broker()
+{
+    let copied = Copied::of("clean-large-ish");
+    copied.lose_segment("telemetry-0", 516);
+    fs::remove_file(copied.at(".kafka_cleanshutdown")).unwrap();
+    assert_eq!(copied.told(), pairs(&[("offset-gap", "telemetry-0")]));
+    let finding = &copied.findings()[0];
+    assert_eq!(
+        (finding["severity"].as_str(), finding["confidence"].as_str()),
+        (Some("medium"), Some("possible"))
+    );
+    assert!(finding["alternatives"].to_string().contains("wrote the checkpoints after this log was copied"));
+    // The snapshot at the end knows what its producer had come to.
+    assert!(finding["facts"].to_string().contains("had come to sequence"), "{finding:#}");
 }
 
 #[test]
@@ -149,8 +181,11 @@ fn a_log_that_ends_inside_a_transaction_has_an_open_one() {
     let bytes = fs::read(&log).unwrap();
     fs::write(&log, &bytes[..bytes.len() - 78]).unwrap();
     fs::remove_file(copied.at(".kafka_cleanshutdown")).unwrap();
-    let told = copied.told();
-    assert_eq!(told, pairs(&[("transaction-open", "ledger-entries-1")]));
+    let cut = [("offset-gap", "ledger-entries-1"), ("transaction-open", "ledger-entries-1")];
+    assert_eq!(copied.told(), pairs(&cut));
+    // As it is while the transaction runs.
+    copied.recovery_point("ledger-entries-1", 0);
+    assert_eq!(copied.told(), pairs(&cut[1..]));
 }
 
 #[test]

@@ -134,6 +134,7 @@ pub(super) fn subject<'p>(
         log_start_offset: dir.log_start_offset,
         log_start_source: dir.log_start_source,
         high_watermark: dir.high_watermark,
+        recovery_point: dir.recovery_point,
         cleaned_up_to: dir.first_dirty_offset,
         leader_epochs: dir.leader_epochs.iter().map(|line| (line.epoch, line.start_offset)).collect(),
         snapshots,

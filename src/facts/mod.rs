@@ -64,6 +64,8 @@ pub struct PartitionContext {
     pub log_start_source: LogStartSource,
     /// The checkpointed high watermark.
     pub high_watermark: Option<Offset>,
+    /// The checkpointed recovery point: what lies below was flushed.
+    pub recovery_point: Option<Offset>,
     /// The first offset that the cleaner has not reached, from its checkpoint.
     pub cleaned_up_to: Option<Offset>,
     /// The checkpointed leader epochs with their start offsets.

@@ -120,10 +120,9 @@ pub(super) fn read(
         let of =
             |offsets: &crate::format::checkpoint::OffsetCheckpoint| offsets.get(&own.topic, own.partition);
         // A log that grew since it was listed is younger than the listing, and so is the checkpoint.
-        let grew =
-            own.segments.last().is_some_and(|last| last.place.length().is_ok_and(|now| now > last.len));
+        let grew = grew(&own, found);
         own.high_watermark = of(&around.files.high_watermarks).filter(|_| !grew);
-        own.recovery_point = of(&around.files.recovery_points);
+        own.recovery_point = of(&around.files.recovery_points).filter(|_| !grew);
         own.first_dirty_offset = of(&around.files.first_dirty);
         (own.log_start_offset, own.log_start_source) = log_start(&own, of(&around.files.log_starts));
     } else {
@@ -140,6 +139,17 @@ pub(super) fn read(
         all.insert(0, own);
     }
     all
+}
+
+/// Whether a broker has appended to the log since it was listed, or rolled it.
+fn grew(partition: &PartitionDir, found: &FoundPartition) -> bool {
+    let Some(last) = partition.segments.last() else { return false };
+    let is_new = |name: &String| {
+        let is_segment = Path::new(name).extension().is_some_and(|extension| extension == "log");
+        is_segment && found.listing.files.iter().all(|file| file.name != *name)
+    };
+    last.place.length().is_ok_and(|now| now > last.len)
+        || last.place.names_beside().is_ok_and(|names| names.iter().any(is_new))
 }
 
 impl FoundPartition {
@@ -303,5 +313,37 @@ fn choose(own: &mut PartitionDir, found: &FoundPartition) {
         own.leader_epochs.retain(|epoch| epoch.start_offset < end);
         own.high_watermark = own.high_watermark.filter(|offset| *offset < end);
         own.recovery_point = own.recovery_point.filter(|offset| *offset < end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::listing::Listing;
+    use super::*;
+    use crate::format::checkpoint::OffsetCheckpoint;
+    use std::fs;
+
+    #[test]
+    fn checkpoints_of_a_log_that_went_on_since_it_was_listed_are_younger_than_the_listing() {
+        let offsets = || OffsetCheckpoint::parse(b"0\n1\norders 0 90\n").unwrap();
+        let files =
+            LogDirFiles { high_watermarks: offsets(), recovery_points: offsets(), ..LogDirFiles::default() };
+        let around = Around { index: 0, files: &files, leftovers: Leftovers::SetAside };
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("orders-0");
+        fs::create_dir(&path).unwrap();
+        let segment = |base: i64| path.join(format!("{base:020}.log"));
+        fs::write(segment(0), [0; 40]).unwrap();
+        let found = FoundPartition { listing: Listing::read(&path).unwrap(), named: true, chosen: None };
+        let checkpoints = || {
+            let own = read(&path, &found, &around, &mut Remarks::default()).remove(0);
+            [own.high_watermark, own.recovery_point]
+        };
+        assert_eq!(checkpoints(), [Some(Offset(90)); 2]);
+        fs::write(segment(80), []).unwrap();
+        assert_eq!(checkpoints(), [None; 2]);
+        fs::remove_file(segment(80)).unwrap();
+        fs::write(segment(0), [0; 50]).unwrap();
+        assert_eq!(checkpoints(), [None; 2]);
     }
 }

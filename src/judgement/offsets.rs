@@ -4,15 +4,17 @@
 //! the first file (above the first leader epoch) as well, and a log that ends below its
 //! checkpointed high watermark lost its end. Between two files of a topic that is being compacted the
 //! cleaner may have left a hole above its checkpoint: low, for nobody can tell. Holes below the cleaner's reach and holes over
-//! unreadable bytes are told elsewhere. A tail is not missed in a log that was not closed cleanly:
-//! its files may be of different moments.
+//! unreadable bytes are told elsewhere. In a log that was not closed cleanly files may be of different
+//! moments: an end below the high watermark alone is a note; an end below the recovery point as well is
+//! medium, for what lies below it was flushed, and no crash takes it (`UnifiedLog.flush`,
+//! `LogManager.checkpointLogRecoveryOffsets`).
 
 use super::Partition;
 use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, place};
-use crate::facts::{HoleKind, OffsetHole, PartitionContext, PartitionFacts};
+use crate::facts::{HoleKind, OffsetHole, PartitionContext, PartitionFacts, SnapshotEntry};
 use crate::finding::phrase::offsets;
 use crate::finding::{Code, Confidence, Finding, Severity};
-use crate::units::Offset;
+use crate::units::{Offset, ProducerId};
 use std::collections::BTreeMap;
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
@@ -25,7 +27,11 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
             .collect();
         let (unsettled, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(_, missing)| is_unsettled(missing));
-        [told(topic, &missing), told(topic, &unsettled).map(not_settled)]
+        let (cut, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|(_, missing)| matches!(missing, Missing::Flushed { .. }));
+        let cut_producers = partitions.iter().flat_map(|partition| cut_producers(*partition));
+        let cut = told(topic, &cut).map(|finding| cut_or_copied(finding, cut_producers));
+        [told(topic, &missing), cut, told(topic, &unsettled).map(not_settled)]
     };
     by_topic(partitions).into_iter().flat_map(of_topic).flatten().collect()
 }
@@ -48,7 +54,10 @@ pub fn judge_followers(followers: &[Follower<'_>]) -> Vec<Finding> {
     let mut by_topic: BTreeMap<&str, Vec<(&Follower<'_>, Missing<'_>)>> = BTreeMap::new();
     for follower in followers {
         let (context, facts) = follower.partition;
-        let tail = tail(context, facts).filter(|_| context.clean_shutdown == Some(true));
+        let is_told = |tail: &Missing<'_>| {
+            context.clean_shutdown == Some(true) || matches!(tail, Missing::Flushed { .. })
+        };
+        let tail = tail(context, facts).filter(is_told);
         by_topic.entry(&context.topic).or_default().extend(tail.map(|tail| (follower, tail)));
     }
     by_topic.retain(|_, cut| !cut.is_empty());
@@ -71,10 +80,13 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
             } else {
                 format!("the replica that leads ends at offset {leading}")
             };
-            format!(
-                "{directory}: the log ends at offset {first}, its own checkpointed high watermark is {}; {held}",
-                last.next()
-            )
+            let checkpoints = match missing {
+                Missing::Flushed { high_watermark, recovery_point, .. } => {
+                    format!("high watermark is {high_watermark}, its recovery point {recovery_point}")
+                }
+                Missing::Hole(_) | Missing::Tail { .. } => format!("high watermark is {}", last.next()),
+            };
+            format!("{directory}: the log ends at offset {first}, its own checkpointed {checkpoints}; {held}")
         }),
         "replicas",
     );
@@ -90,6 +102,11 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
         dropped("damage", "all bytes up to its end can be read"),
         kept("mixed files", "the checkpoint may be of another moment than the log"),
     ];
+    if cut.iter().any(|(_, missing)| matches!(missing, Missing::Flushed { .. })) {
+        finding.severity = Severity::Medium;
+        finding.confidence = Confidence::Possible;
+        finding.alternatives.push(kept("live copy", LIVE_COPY));
+    }
     finding.would_settle =
         lines(["when and how this directory was copied, and the broker's log at its last start"]);
     finding.advice = lines([
@@ -102,8 +119,20 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
 /// What is missing in one partition.
 enum Missing<'a> {
     Hole(&'a OffsetHole),
-    Tail { log_end: Offset, high_watermark: Offset },
+    Tail {
+        log_end: Offset,
+        high_watermark: Offset,
+    },
+    /// The same below the recovery point, in a log that was not closed cleanly.
+    Flushed {
+        log_end: Offset,
+        high_watermark: Offset,
+        recovery_point: Offset,
+    },
 }
+
+const LIVE_COPY: &str =
+    "the broker ran while its files were copied, and wrote the checkpoints after this log was copied";
 
 const fn is_unsettled(missing: &Missing<'_>) -> bool {
     matches!(missing, Missing::Hole(hole) if matches!(hole.kind, HoleKind::Unsettled))
@@ -123,6 +152,50 @@ fn not_settled(mut finding: Finding) -> Finding {
     ];
     finding.advice = lines(["look at the same offsets in another replica"]);
     finding
+}
+
+/// A finding about ends below both checkpoints, in logs that were not closed cleanly.
+fn cut_or_copied(mut finding: Finding, cut_producers: impl Iterator<Item = String>) -> Finding {
+    finding.severity = Severity::Medium;
+    finding.confidence = Confidence::Possible;
+    finding.facts.extend(capped(cut_producers, "producers"));
+    finding.alternatives = vec![
+        dropped("damage", "all bytes up to the end can be read"),
+        dropped("crash", "what lies below the recovery point was flushed to the disk"),
+        kept("live copy", LIVE_COPY),
+    ];
+    finding.would_settle = lines([
+        "how these files were copied, and whether the broker ran meanwhile",
+        "another replica or a backup that holds these offsets",
+    ]);
+    finding
+}
+
+/// Producers of whom a snapshot knows more than the log of a partition holds, where its end is cut.
+fn cut_producers((context, facts): Partition<'_>) -> Vec<String> {
+    let Some(Missing::Flushed { log_end, .. }) = tail(context, facts) else { return Vec::new() };
+    let mut newest: BTreeMap<ProducerId, (&str, &SnapshotEntry)> = BTreeMap::new();
+    for snapshot in &context.snapshots {
+        for entry in snapshot.entries.iter().flatten().filter(|entry| entry.last_offset >= Some(log_end)) {
+            let known = newest.entry(entry.producer_id).or_insert((&snapshot.file, entry));
+            if known.1.last_offset < entry.last_offset {
+                *known = (&snapshot.file, entry);
+            }
+        }
+    }
+    let line = |(id, (file, entry)): (&ProducerId, &(&str, &SnapshotEntry))| {
+        let (offset, sequence) = (entry.last_offset?, entry.last_sequence?);
+        let held = facts.epochs.iter().rev().find(|span| span.producer_id == *id);
+        let held = match held.and_then(|span| Some((span.last_sequence?, span.last_offset))) {
+            Some((last, at)) => format!("the log holds it up to sequence {last} at offset {at}"),
+            None => "the log holds nothing of it".to_owned(),
+        };
+        let place = format!("{}-{}", context.topic, context.partition);
+        Some(format!(
+            "{place}: producer {id} had come to sequence {sequence} at offset {offset} ({file}); {held}"
+        ))
+    };
+    newest.iter().filter_map(line).collect()
 }
 
 fn told(topic: &str, missing: &[(i32, Missing<'_>)]) -> Option<Finding> {
@@ -194,19 +267,26 @@ fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Mis
         })
         .map(Missing::Hole)
         .collect();
-    missing.extend(tail(context, facts).filter(|_| context.clean_shutdown != Some(false)));
+    let is_told =
+        |tail: &Missing<'_>| context.clean_shutdown != Some(false) || matches!(tail, Missing::Flushed { .. });
+    missing.extend(tail(context, facts).filter(is_told));
     missing
 }
 
-/// What a log lacks below its checkpointed high watermark.
+/// What a log lacks below its checkpoints.
 fn tail<'a>(context: &PartitionContext, facts: &PartitionFacts) -> Option<Missing<'a>> {
     let log_end = facts.log_end_offset;
-    let below = context.high_watermark.filter(|mark| *mark > log_end && !facts.ends_in_damage);
-    below.map(|high_watermark| Missing::Tail { log_end, high_watermark })
+    let high_watermark = context.high_watermark.filter(|mark| *mark > log_end && !facts.ends_in_damage)?;
+    match context.recovery_point {
+        Some(recovery_point) if recovery_point > log_end && context.clean_shutdown == Some(false) => {
+            Some(Missing::Flushed { log_end, high_watermark, recovery_point })
+        }
+        _ => Some(Missing::Tail { log_end, high_watermark }),
+    }
 }
 
 /// What is to be said of a log that was not closed cleanly and ends below its checkpointed high
-/// watermark: its files may be of different moments, so it is nobody's fault.
+/// watermark alone: its files may be of different moments, so it is nobody's fault.
 #[must_use]
 pub fn unclean_end((context, facts): Partition<'_>) -> Option<String> {
     let Some(Missing::Tail { log_end, high_watermark }) = tail(context, facts) else { return None };
@@ -222,6 +302,10 @@ fn range(missing: &Missing<'_>) -> (Offset, Offset) {
     match missing {
         Missing::Hole(hole) => (hole.first_offset, hole.last_offset),
         Missing::Tail { log_end, high_watermark } => (*log_end, high_watermark.plus(-1)),
+        // The log had come to either of them.
+        Missing::Flushed { log_end, high_watermark, recovery_point } => {
+            (*log_end, (*high_watermark).max(*recovery_point).plus(-1))
+        }
     }
 }
 
@@ -249,6 +333,10 @@ fn line(topic: &str, partition: i32, missing: &Missing<'_>) -> String {
         Missing::Tail { log_end, high_watermark } => {
             format!("the log ends at offset {log_end}, its checkpointed high watermark is {high_watermark}")
         }
+        Missing::Flushed { log_end, high_watermark, recovery_point } => format!(
+            "the log ends at offset {log_end}, its checkpointed high watermark is {high_watermark}, and it was flushed up to \
+             {recovery_point}"
+        ),
     };
     format!("{topic}-{partition}: {what}")
 }
@@ -256,8 +344,9 @@ fn line(topic: &str, partition: i32, missing: &Missing<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Snapshot;
     use crate::facts::script::fold_in;
-    use crate::units::LeaderEpoch;
+    use crate::units::{LeaderEpoch, ProducerEpoch, Sequence};
 
     fn judged(context: PartitionContext, script: &str) -> Vec<Finding> {
         let (context, facts) = fold_in(context, script);
@@ -352,6 +441,55 @@ mod tests {
         assert!(judged(with(Some(false)), "D 5/0 0..4").is_empty());
         assert!(judged(with(Some(true)), "D 5/0 0..4; damage").is_empty());
         assert!(judged(with(Some(true)), "D 5/0 0..8").is_empty());
+    }
+
+    #[test]
+    fn an_unclean_end_below_both_checkpoints_is_a_cut_or_a_live_copy() {
+        let entry = |id, sequence, offset| SnapshotEntry {
+            producer_id: ProducerId(id),
+            producer_epoch: Some(ProducerEpoch(0)),
+            last_sequence: Sequence::new(sequence),
+            last_offset: Some(Offset(offset)),
+            offset_delta: 0,
+            timestamp: 0,
+            coordinator_epoch: None,
+            current_txn_first_offset: None,
+        };
+        let snapshot = Snapshot {
+            file: "8.snapshot".to_owned(),
+            offset: Offset(8),
+            entries: Ok(vec![entry(5, 6, 6), entry(6, 0, 7), entry(7, 9, 3)]),
+        };
+        let judged_with = |clean, high_watermark, recovery_point| {
+            let context = PartitionContext {
+                high_watermark: Some(Offset(high_watermark)),
+                recovery_point: Some(Offset(recovery_point)),
+                clean_shutdown: clean,
+                snapshots: vec![snapshot.clone()],
+                ..plain()
+            };
+            let (context, facts) = fold_in(context, "D 5/0 0..4");
+            (judge(&[(&context, &facts)]), unclean_end((&context, &facts)))
+        };
+        let (findings, note) = judged_with(Some(false), 9, 8);
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!((finding.severity, finding.confidence), (Severity::Medium, Confidence::Possible));
+        assert_eq!(finding.title, "orders: 4 offsets are missing in 1 place");
+        assert_eq!(
+            finding.facts,
+            [
+                "orders-0: the log ends at offset 5, its checkpointed high watermark is 9, and it was flushed up to 8",
+                "orders-0: producer 5 had come to sequence 6 at offset 6 (8.snapshot); the log holds it up to sequence 4 at offset 4",
+                "orders-0: producer 6 had come to sequence 0 at offset 7 (8.snapshot); the log holds nothing of it",
+            ]
+        );
+        assert!(finding.alternatives.iter().any(|rival| rival.kept && rival.code == "live copy"));
+        assert_eq!(note, None);
+        // One of them alone: a crash takes what was not flushed.
+        let (findings, note) = judged_with(Some(false), 9, 5);
+        assert!(findings.is_empty() && note.is_some());
+        assert_eq!(judged_with(Some(false), 5, 9).0, []);
+        assert_eq!(judged_with(Some(true), 9, 8).0[0].severity, Severity::High);
     }
 
     #[test]

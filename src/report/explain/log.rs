@@ -82,7 +82,9 @@ pub(super) const OFFSET_GAP: Explanation = Explanation {
          position was written: between two files that looks like a missing one, and the finding is low.",
         "Formats 0 and 1 and their conversion leave offsets out at the borders of segments.",
         "A copy that was taken while the broker wrote can lack its end; so can a log after a crash. Where the log \
-         was not closed cleanly, this is a note in the coverage.",
+         was not closed cleanly, an end below the high watermark is a note in the coverage. An end below the recovery \
+         point as well is medium: what lies below it was flushed, so a crash does not take it, and a copy does only \
+         if the checkpoints were copied later than the log.",
     ],
     evidence: &[
         "the batches on both sides",
