@@ -4,7 +4,7 @@
 //! empty one: brokers make the file with the first abort. Where neither is there, indexes were not
 //! copied, and nothing is known.
 
-use crate::facts::AbortIndex;
+use crate::facts::{AbortEntry, AbortIndex};
 use crate::format::TransactionIndex;
 use crate::input::{PartitionDir, SegmentFile, Selection};
 use crate::units::Offset;
@@ -61,11 +61,15 @@ fn numbers_of_misnamed(dir: &PartitionDir) -> Vec<Offset> {
     dir.segments.iter().filter_map(numbers).flatten().collect()
 }
 
-fn entries(bytes: &[u8]) -> Option<Vec<(crate::units::ProducerId, Offset)>> {
+fn entries(bytes: &[u8]) -> Option<Vec<AbortEntry>> {
     let mut index = TransactionIndex::new(bytes);
     let mut entries = Vec::new();
     while let Some(entry) = index.next_entry().ok()? {
-        entries.push((entry.producer_id, entry.last_offset));
+        entries.push(AbortEntry {
+            producer_id: entry.producer_id,
+            marker_offset: entry.last_offset,
+            first_offset: entry.first_offset,
+        });
     }
     entries.sort_unstable();
     Some(entries)

@@ -97,12 +97,12 @@ impl PartitionContext {
 
     /// Whether the transaction index of its segment says something else than a marker.
     fn contradicts(&self, span: &TransactionSpan) -> bool {
-        let listed = span
-            .marker_offset
-            .and_then(|marker| Some(self.abort_index_of(marker)?.lists(span.producer_id, marker)));
+        let index = span.marker_offset.and_then(|marker| Some((marker, self.abort_index_of(marker)?)));
+        let Some((marker, index)) = index else { return false };
+        let entry = index.entry(span.producer_id, marker);
         match span.outcome {
-            Outcome::Aborted => listed == Some(false),
-            Outcome::Committed => listed == Some(true),
+            Outcome::Aborted => entry.is_none_or(|entry| entry.first_offset != span.first_offset),
+            Outcome::Committed => entry.is_some(),
             Outcome::Open | Outcome::Other(_) => false,
         }
     }
@@ -133,14 +133,27 @@ pub struct AbortIndex {
     pub file: String,
     /// The base offset of its segment.
     pub base: Offset,
-    /// Producers and offsets of the abort markers that it lists, in ascending order.
-    pub entries: Vec<(ProducerId, Offset)>,
+    /// What it lists, in order of producers and markers.
+    pub entries: Vec<AbortEntry>,
+}
+
+/// An aborted transaction, as a transaction index lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AbortEntry {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// The offset of the marker that aborted it.
+    pub marker_offset: Offset,
+    /// Where it began.
+    pub first_offset: Offset,
 }
 
 impl AbortIndex {
-    /// Whether it lists the marker.
-    pub(crate) fn lists(&self, producer_id: ProducerId, marker: Offset) -> bool {
-        self.entries.binary_search(&(producer_id, marker)).is_ok()
+    /// The entry of a marker.
+    pub(crate) fn entry(&self, producer_id: ProducerId, marker: Offset) -> Option<&AbortEntry> {
+        let key = |entry: &AbortEntry| (entry.producer_id, entry.marker_offset);
+        let at = self.entries.binary_search_by_key(&(producer_id, marker), key).ok()?;
+        self.entries.get(at)
     }
 }
 
@@ -226,7 +239,7 @@ pub struct TransactionSpan {
     pub marker_epoch: Option<ProducerEpoch>,
     /// The number of a snapshot that no longer knows it, where its marker is among missing offsets.
     pub ended_below: Option<Offset>,
-    /// The time of its first batch that has one.
+    /// The time of the first record of its first batch that has one.
     pub first_timestamp: Option<i64>,
     /// The time of its marker: the clock of the broker that wrote it.
     pub marker_timestamp: Option<i64>,

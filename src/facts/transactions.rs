@@ -56,7 +56,7 @@ impl Transactions {
     /// A transactional data batch.
     pub(super) fn data(&mut self, header: &BatchHeader) {
         let (first, last) = (header.base_offset, header.last_offset());
-        let time = (header.max_timestamp != -1).then_some(header.max_timestamp);
+        let time = header.first_timestamp().map(|time| time.0);
         let open = self.open.entry(header.producer_id).or_insert_with(|| Open {
             span: TransactionSpan {
                 producer_id: header.producer_id,
@@ -238,5 +238,31 @@ impl Transactions {
         } else {
             self.empty_markers_omitted = self.empty_markers_omitted.saturating_add(1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{FIRST_TIME, batch};
+
+    #[test]
+    fn a_transaction_begins_with_the_first_record_of_its_first_batch_that_has_a_time() {
+        let header = |times: &[i64]| {
+            let spec = batch().producer(7, 0, 0).transactional();
+            let spec = times.iter().fold(spec, |spec, &time| spec.record_at(time, "k", "v"));
+            BatchHeader::read(&spec.bytes()).unwrap().0
+        };
+        let began = |batches: &[BatchHeader]| {
+            let mut transactions = Transactions::default();
+            for header in batches {
+                transactions.data(header);
+            }
+            transactions.finish().0[0].first_timestamp
+        };
+        let slow = header(&[FIRST_TIME, FIRST_TIME + 90_000]);
+        let later = header(&[FIRST_TIME + 95_000]);
+        assert_eq!(began(&[slow, later.clone()]), Some(FIRST_TIME));
+        assert_eq!(began(&[header(&[-1]), later]), Some(FIRST_TIME + 95_000));
     }
 }

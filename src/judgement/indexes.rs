@@ -7,11 +7,13 @@
 //!
 //! Transaction indexes against the markers of the log:
 //! Brokers serve read_committed consumers by these files: an abort that its index lacks makes them hand
-//! out aborted records as committed, and an entry for a commit hides committed ones. The index lies
-//! with the segment that holds the marker.
+//! out aborted records as committed, and an entry for a commit hides committed ones. So does an entry that
+//! begins behind, or before, the first record of its transaction. The index lies with the segment that
+//! holds the marker.
 //!
 //! Innocent: entries of transactions without data (before 2.8, KAFKA-10702) and of data that the
-//! cleaner took; whatever the cleaner has passed over; the end of a log that was not closed cleanly,
+//! cleaner took; whatever the cleaner has passed over; a beginning below the log start, or with unreadable
+//! or missing offsets in between; the end of a log that was not closed cleanly,
 //! whose files may be of different moments; indexes that were not copied along.
 //!
 //! Source: `TransactionIndex`, `AbortedTxn`, `LogSegment.updateTxnIndex`.
@@ -19,7 +21,7 @@
 use super::Partition;
 use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, place};
 use crate::facts::{
-    AbortIndex, IndexFault, IndexFaultKind, PartitionContext, PartitionFacts, TransactionSpan,
+    AbortEntry, AbortIndex, IndexFault, IndexFaultKind, PartitionContext, PartitionFacts, TransactionSpan,
 };
 use crate::finding::{Code, Confidence, Finding, Outcome};
 use crate::units::Offset;
@@ -35,6 +37,8 @@ enum Fault {
     AbortIsMissing,
     /// The log says committed, the index aborted.
     CommitIsListed,
+    /// The index names another first offset than the log.
+    BeginsAt(Offset),
 }
 
 struct Contradiction<'a> {
@@ -86,6 +90,7 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
             let what = match one.fault {
                 Fault::AbortIsMissing => "abort-not-indexed",
                 Fault::CommitIsListed => "commit-indexed-as-abort",
+                Fault::BeginsAt(_) => "abort-indexed-from-elsewhere",
             };
             let last = one.span.last_offset.unwrap_or(one.span.first_offset);
             place(topic, one.context.partition, one.span.first_offset.0, last.0, what)
@@ -132,14 +137,34 @@ fn contradictions<'a>(
         let index = context.abort_index_of(marker)?;
         let may_be_older =
             context.clean_shutdown == Some(false) && context.segment_bases.last() == Some(&index.base);
-        let listed = index.lists(span.producer_id, marker);
-        let fault = match (&span.outcome, listed) {
-            (Outcome::Aborted, false) if !may_be_older => Fault::AbortIsMissing,
-            (Outcome::Committed, true) => Fault::CommitIsListed,
+        let entry = index.entry(span.producer_id, marker);
+        let fault = match (&span.outcome, entry) {
+            (Outcome::Aborted, None) if !may_be_older => Fault::AbortIsMissing,
+            (Outcome::Aborted, Some(entry)) if begins_elsewhere(context, facts, span, entry) => {
+                Fault::BeginsAt(entry.first_offset)
+            }
+            (Outcome::Committed, Some(_)) => Fault::CommitIsListed,
             (Outcome::Aborted | Outcome::Committed | Outcome::Open | Outcome::Other(_), _) => return None,
         };
         Some(Contradiction { context, index, span, marker, fault })
     })
+}
+
+/// Whether an entry names another first offset than the log, and the log has all between the two.
+fn begins_elsewhere(
+    context: &PartitionContext,
+    facts: &PartitionFacts,
+    span: &TransactionSpan,
+    entry: &AbortEntry,
+) -> bool {
+    let (low, high) = (span.first_offset.min(entry.first_offset), span.first_offset.max(entry.first_offset));
+    let is_whole = || {
+        let begins = context.segment_bases.first().copied().unwrap_or_default().max(context.log_start_offset);
+        let is_cleaned = facts.cleaned_below.is_some_and(|limit| low < limit);
+        let has_hole = facts.holes.iter().any(|hole| hole.first_offset <= high && hole.last_offset >= low);
+        low >= begins && !is_cleaned && !has_hole
+    };
+    low != high && is_whole()
 }
 
 /// One word for a kind of fault, as ranges name it.
@@ -180,6 +205,17 @@ fn line(topic: &str, one: &Contradiction<'_>) -> String {
             "{place}: producer {producer} aborted offset {first} on by the marker at {marker}, and {file} lacks it: brokers \
              hand its records to read_committed consumers"
         ),
+        Fault::BeginsAt(indexed) => {
+            let harm = if indexed > first {
+                format!("brokers hand its records below offset {indexed} to read_committed consumers")
+            } else {
+                format!("brokers may hide committed records of this producer from offset {indexed} on")
+            };
+            format!(
+                "{place}: producer {producer} aborted offset {first} on by the marker at {marker}, and {file} lets that begin \
+                 at {indexed}: {harm}"
+            )
+        }
         Fault::CommitIsListed => format!(
             "{place}: producer {producer} committed offset {first} on by the marker at {marker}, and {file} calls it \
              aborted: brokers hide its records from read_committed consumers"
@@ -195,8 +231,19 @@ mod tests {
 
     const SCRIPT: &str = "X 7/0 0..4; -M 7/0; X 7/0 5..6; +M 7/0; -M 9/0";
 
-    fn judged(context: PartitionContext, entries: &[i64], script: &str) -> Vec<Finding> {
-        let entries = entries.iter().map(|&marker| (ProducerId(7), Offset(marker))).collect();
+    fn judged(context: PartitionContext, markers: &[i64], script: &str) -> Vec<Finding> {
+        let entries: Vec<_> = markers.iter().map(|&marker| (marker, 0)).collect();
+        judged_with(context, &entries, script)
+    }
+
+    /// Entries are markers with the first offsets of what they abort.
+    fn judged_with(context: PartitionContext, entries: &[(i64, i64)], script: &str) -> Vec<Finding> {
+        let entry = |&(marker, first)| AbortEntry {
+            producer_id: ProducerId(7),
+            marker_offset: Offset(marker),
+            first_offset: Offset(first),
+        };
+        let entries = entries.iter().map(entry).collect();
         let index = AbortIndex { file: "00.txnindex".to_owned(), base: Offset(0), entries };
         let (context, facts) = fold_in(PartitionContext { abort_indexes: vec![index], ..context }, script);
         judge(&[(&context, &facts)])
@@ -218,6 +265,42 @@ mod tests {
             .map(|range| (range.what.as_str(), range.first_offset, range.last_offset))
             .collect();
         assert_eq!(told, [("abort-not-indexed", 0, 4), ("commit-indexed-as-abort", 6, 7)]);
+    }
+
+    #[test]
+    fn an_entry_that_begins_elsewhere_than_its_transaction_is_told() {
+        let script = "D 7/0 0..1; X 7/0 2..4; D 5/0 0..0; X 7/0 5..6; -M 7/0";
+        let told = |first, context| judged_with(context, &[(8, first)], script);
+        let plain = PartitionContext::default;
+        assert!(told(2, plain()).is_empty());
+        let late = &told(6, plain())[0];
+        assert_eq!(late.ranges[0].what, "abort-indexed-from-elsewhere");
+        assert!(
+            late.facts[0].ends_with("brokers hand its records below offset 6 to read_committed consumers")
+        );
+        assert!(told(0, plain())[0].facts[0].contains("may hide committed records"));
+        // What the index knows and the log no longer holds.
+        let deleted = PartitionContext {
+            log_start_offset: Offset(2),
+            segment_bases: vec![Offset(0)],
+            ..PartitionContext::default()
+        };
+        assert!(told(1, deleted).is_empty());
+        let cleaned = PartitionContext { cleaned_up_to: Some(Offset(1)), ..plain() };
+        assert!(told(0, cleaned).is_empty());
+    }
+
+    #[test]
+    fn a_beginning_among_offsets_that_are_missing_is_nobodys_fault() {
+        // The marker of an earlier transaction, or the first batch, may be among what cannot be read.
+        for script in
+            ["X 7/0 0..1; damage; at 4; X 7/0 3..4; -M 7/0", "D 5/0 0..1; damage; at 4; X 7/0 3..4; -M 7/0"]
+        {
+            for first in [2, 3] {
+                let findings = judged_with(PartitionContext::default(), &[(6, first)], script);
+                assert!(findings.is_empty(), "{findings:?}");
+            }
+        }
     }
 
     #[test]

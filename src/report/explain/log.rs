@@ -144,12 +144,14 @@ pub(super) const INDEX_MISMATCH: Explanation = Explanation {
             which releases write them: it names a position at which no batch begins, or one behind records that it \
             should lead to, it goes back, or its offset is not one of the segment. Readers then start at the wrong \
             place, miss records or get an error. A \
-            transaction index that lacks an abort makes brokers hand out aborted records as committed.",
+            transaction index that lacks an abort, or lets it begin too late, makes brokers hand out aborted records as \
+            committed.",
     innocent: &[
         "Followers and old releases name the end of a whole append and the position of its first batch.",
         "An active segment has its indexes preallocated with zeros; it is only looked at after a clean shutdown.",
         "What lies above the recovery point when a machine loses its power may be lost in part.",
-        "The cleaner drops index entries of transactions whose data is gone.",
+        "The cleaner drops index entries of transactions whose data is gone; one that stays may begin at a record that \
+         the cleaner, retention or damage took.",
     ],
     evidence: &["the entry, its position, and the batch that contradicts it"],
     next: &[
