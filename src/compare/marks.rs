@@ -2,7 +2,7 @@
 
 use super::log::Held;
 use crate::format::control::{ControlRecord, Outcome};
-use crate::format::{Batch, Decompressor, Record};
+use crate::format::{Batch, Decompressor, Record, TimestampType};
 use crate::units::Offset;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
@@ -10,8 +10,9 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) offset: Offset,
-    /// Over client time, key, value and headers. Not keyed: who can write to both logs can at most
-    /// make two of his own records look equal.
+    /// Over client time, key, value and headers; without the time where the broker stamped its own, for the
+    /// cleaner puts that in its place. Not keyed: who can write to both logs can at most make two of his own
+    /// records look equal.
     pub(super) digest: u128,
     pub(super) kind: MarkKind,
 }
@@ -33,11 +34,17 @@ pub(super) enum MarkKind {
 pub(super) fn of(held: &Held, from: Offset, decompressor: &mut Decompressor) -> Option<Vec<Mark>> {
     let batch = Batch { position: held.position, bytes: &held.bytes, header: held.header.clone() };
     let control = held.header.is_control();
+    let stamped = held.header.timestamp_type() == TimestampType::LogAppendTime;
+    let hashed = if stamped { content } else { digest };
     let mut marks = Vec::new();
     batch
         .for_each_record(decompressor, |record| {
             if record.offset >= from && record.offset <= held.header.last_offset() {
-                marks.push(mark(record, control));
+                marks.push(Mark {
+                    offset: record.offset,
+                    digest: hashed(record),
+                    kind: kind(record, control),
+                });
             }
         })
         .ok()?;
@@ -60,14 +67,13 @@ pub(super) fn ends_with(held: &Held, decompressor: &mut Decompressor) -> Option<
     ends
 }
 
-fn mark(record: &Record<'_>, control: bool) -> Mark {
-    let kind = match (control, record.key, record.value) {
+fn kind(record: &Record<'_>, control: bool) -> MarkKind {
+    match (control, record.key, record.value) {
         (true, _, _) => MarkKind::Control,
         (false, None, _) => MarkKind::WithoutKey,
         (false, Some(key), Some(_)) => MarkKind::Value(xxh3_64(key)),
         (false, Some(key), None) => MarkKind::Tombstone(xxh3_64(key)),
-    };
-    Mark { offset: record.offset, digest: digest(record), kind }
+    }
 }
 
 /// Over client time, key, value and headers.

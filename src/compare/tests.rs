@@ -335,6 +335,36 @@ fn of_a_tail_that_is_too_long_a_part_is_followed() {
 }
 
 #[test]
+fn a_repeat_of_what_both_hold_is_not_lost() {
+    let common = || {
+        SegmentBuilder::new().leader_epoch(1).batch(batch().record_at(7, "a", "v")).batch(keyed(&["b", "c"]))
+    };
+    let old = one(common().batch(batch().record_at(7, "a", "v")).batch(batch().record_at(8, "a", "v")));
+    let new = one(common().leader_epoch(2).batch(keyed(&["x"])));
+    let told = fate_of(&old, &new, 100);
+    assert_eq!(told.records, [(Fate::Again, 1), (Fate::Lost(Loss::Unprotected), 1)].into());
+}
+
+#[test]
+fn where_retention_took_the_beginning_of_what_the_newer_leader_wrote_nobody_can_tell() {
+    let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
+    let old = one(common().batch(keyed(&["d", "e", "f"])));
+    let new = files(&[(5, SegmentBuilder::at(5).leader_epoch(2).batch(keyed(&["x"])).bytes())]);
+    assert_eq!(fate_of(&old, &new, 100).records, [(Fate::Lost(Loss::Unknown), 3)].into());
+}
+
+#[test]
+fn the_cleaner_puts_the_time_of_the_broker_where_that_of_the_client_was() {
+    let at = crate::testkit::FIRST_TIME;
+    let batch_of =
+        |client: i64| batch().append_time(at + 500).record_at(client, "a", "v").record_at(client, "b", "v");
+    let whole = one(SegmentBuilder::new().batch(batch_of(at)).batch(keyed(&["a"])));
+    let cleaned = one(SegmentBuilder::new().batch(batch_of(at + 500).kept(&[1])).batch(keyed(&["a"])));
+    let comparison = compared(&whole, &cleaned.cleaned_below(2));
+    assert!(comparison.compaction_only(), "{comparison:?}");
+}
+
+#[test]
 fn what_cannot_be_read_in_the_newer_log_may_hold_the_tail() {
     let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
     let old = one(common().batch(keyed(&["d"])));

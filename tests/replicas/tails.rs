@@ -173,3 +173,23 @@ fn another_leader_epoch_that_the_checkpoint_does_not_know_is_no_failover() {
     tree.leader_epochs("b", "orders-0", &[(1, 0), (3, 10)]);
     assert_eq!(told(&tree.scan()), KEPT);
 }
+
+#[test]
+fn a_leader_that_was_elected_with_an_empty_log_holds_nothing_of_what_the_others_have() {
+    let tree = failover(common(), SegmentBuilder::new(), 0);
+    tree.leader_epochs("b", "orders-0", &[(2, 0)]);
+    assert_eq!(told(&tree.scan()), UNSETTLED);
+    tree.offset_checkpoint("a", "replication-offset-checkpoint", ("orders", 0), 10);
+    assert_eq!(told(&tree.scan()), LOST);
+    // A replica that was set up anew has not begun yet.
+    tree.leader_epochs("b", "orders-0", &[]);
+    assert!(told(&tree.scan()).is_empty());
+}
+
+#[test]
+fn a_marker_of_the_metadata_quorum_is_no_record() {
+    let control = |log: SegmentBuilder| log.marker(2, -1, -1, 0);
+    let old = control(common());
+    let new = common().leader_epoch(2).batch(sent(7, 0, 10, 10));
+    assert_eq!(told(&failover(old, new, 10).scan()), KEPT);
+}

@@ -10,6 +10,8 @@
 //! at or below its sequence in the same epoch. An idempotent client sends in order, so one that repeats
 //! a sequence was not told of it, nor of those behind it.
 //!
+//! A record that lies below that offset in both, and came again in the tail alone, is there as well.
+//!
 //! What remains is told by what shows that somebody relied on it ([`Loss`]). A record with a producer
 //! id is acknowledged by all replicas in sync, for idempotence asks for `acks=all` (KIP-98); one without
 //! may have been acknowledged by the leader alone.
@@ -152,8 +154,11 @@ pub(super) fn fate_following(tail: &Tail<'_>, mode: ReadMode, limit: usize) -> T
             left.push(one);
         }
     }
-    for one in left {
-        told.add_record(one, seen.fate(tail, one));
+    let fates: Vec<(&One, Fate)> = left.into_iter().map(|one| (one, seen.fate(tail, one))).collect();
+    let lost = fates.iter().filter(|(_, fate)| matches!(fate, Fate::Lost(_)));
+    let stored_before = seen::below(tail, lost.map(|(one, _)| one.digest).collect(), mode);
+    for (one, fate) in fates {
+        told.add_record(one, if stored_before.contains(&one.digest) { Fate::Again } else { fate });
     }
     for unread in &followed.unread {
         *told.records.entry(Fate::Lost(Loss::Unknown)).or_default() += unread.records;

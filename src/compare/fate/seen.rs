@@ -29,7 +29,7 @@ pub(super) struct Seen {
     newest_epochs: BTreeMap<ProducerId, Option<ProducerEpoch>>,
     markers: BTreeMap<ProducerId, Vec<Outcome>>,
     has_records: bool,
-    /// Some of it cannot be read.
+    /// Some of it cannot be read, or was deleted.
     unreadable: bool,
 }
 
@@ -99,7 +99,10 @@ impl Seen {
             seen.unreadable |= !is_read || held.behind_damage;
             walk.advance();
         }
-        seen.unreadable |= walk.ends_in_damage();
+        // Where the newer log begins there or later, what stood in front of it may have been deleted.
+        let head_is_gone =
+            tail.newer.first_offset().is_none_or(|first| first >= tail.from && first > Offset(0));
+        seen.unreadable |= walk.ends_in_damage() || head_is_gone;
         seen
     }
 
@@ -188,6 +191,25 @@ impl Seen {
             None => lost(Loss::Unknown),
         }
     }
+}
+
+/// Which of these digests stand in the newer log below where the two part.
+pub(super) fn below(tail: &Tail<'_>, mut wanted: BTreeSet<u128>, mode: ReadMode) -> BTreeSet<u128> {
+    let mut found = BTreeSet::new();
+    let Some(first) = tail.newer.first_offset().filter(|_| !wanted.is_empty()) else { return found };
+    let mut decompressor = Decompressor::with_limits(tail.newer.limits);
+    let mut walk = Walk::new(tail.newer, first, mode);
+    while let Some(held) = walk.held.as_ref().filter(|held| held.low < tail.from && !wanted.is_empty()) {
+        if !held.header.is_control() {
+            each_record(held, held.low, &mut decompressor, |record| {
+                if record.offset < tail.from && !tail.newer.is_aborted(record.offset) {
+                    found.extend(wanted.take(&marks::digest(record)));
+                }
+            });
+        }
+        walk.advance();
+    }
+    found
 }
 
 /// Whether a transaction that began below `from` has no end in the log.

@@ -216,11 +216,11 @@ fn lost_title(topic: &str, tails: &Tails<'_, '_>) -> String {
 
 fn kept_title(topic: &str, tails: &Tails<'_, '_>) -> String {
     let records = total(tails, |tail| tail.records);
-    let what = if records > 0 {
-        count(records, "record", "records")
-    } else {
-        let markers = total(tails, |tail| tail.fate.markers.values().sum());
-        count(markers, "end of a transaction", "ends of transactions")
+    let markers = total(tails, |tail| tail.fate.markers.values().sum());
+    let what = match (records, markers) {
+        (0, 0) => "what stands".to_owned(),
+        (0, _) => count(markers, "end of a transaction", "ends of transactions"),
+        _ => count(records, "record", "records"),
     };
     format!(
         "{topic}: {what} at the end of an older leader's log will be truncated, and nothing is lost by it"
