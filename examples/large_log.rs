@@ -36,6 +36,12 @@ struct Arguments {
     /// Producer ids that take turns; 0 writes without idempotence
     #[arg(long, default_value_t = 1)]
     producers: u64,
+    /// Makes each batch a transaction of this protocol: under 1 the epoch stays, under 2 each has its own
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=2))]
+    protocol: Option<u8>,
+    /// Aborts the first of so many transactions
+    #[arg(long, default_value_t = 2)]
+    abort_each: usize,
     /// Bytes in a key, 16 or more
     #[arg(long, default_value_t = 16)]
     key_bytes: usize,
@@ -60,17 +66,19 @@ fn write_partition(arguments: &Arguments, partition: u64) -> Result<(), Box<dyn 
     let keys = arguments.keys.unwrap_or(arguments.records).max(1);
     let of_partition = arguments.records / arguments.partitions.max(1);
     let producers = usize::try_from(arguments.producers)?;
-    let mut sequences = vec![0_i32; producers];
-    let (mut base, mut written, mut batches) = (0_u64, 0_u64, 0_usize);
+    let mut writers: Vec<Writer> = (0..).map(Writer::new).take(producers).collect();
+    let (mut written, mut batches) = (0_u64, 0_usize);
     let mut time = dedup_audit::testkit::FIRST_TIME;
     let mut segment = SegmentBuilder::new();
+    let mut base = 0_i64;
     while written < of_partition {
         let records = arguments.batch.max(1).min(of_partition - written);
         let mut spec = batch().time(time);
-        if let Some(producer) = batches.checked_rem(producers) {
-            let sequence = &mut sequences[producer];
-            spec = spec.producer(i64::try_from(1000 + producer)?, 0, *sequence);
-            *sequence = sequence.checked_add(i32::try_from(records)?).unwrap_or(0);
+        let mut writer = batches.checked_rem(producers).map(|producer| &mut writers[producer]);
+        if let Some(writer) = &mut writer {
+            spec = spec.producer(writer.id, writer.epoch, writer.sequence);
+            writer.sequence = writer.sequence.checked_add(i32::try_from(records)?).unwrap_or(0);
+            spec = if arguments.protocol.is_some() { spec.transactional() } else { spec };
         }
         for record in written..written + records {
             let key = (record * arguments.partitions + partition) % keys;
@@ -81,14 +89,44 @@ fn write_partition(arguments: &Arguments, partition: u64) -> Result<(), Box<dyn 
             spec = spec.record(key, padded(&text, arguments.value_bytes));
         }
         segment = segment.batch(spec);
+        if let (Some(protocol), Some(writer)) = (arguments.protocol, writer) {
+            let epoch = if protocol == 2 { writer.epoch + 1 } else { writer.epoch };
+            let aborts = batches.checked_rem(arguments.abort_each) == Some(0);
+            segment = segment.marker(if aborts { 0 } else { 1 }, writer.id, epoch, 0);
+            if protocol == 2 {
+                writer.ended(i64::try_from(producers)?);
+            }
+        }
         (written, batches, time) = (written + records, batches + 1, time + 100);
         if segment.places().last().is_some_and(|place| place.position >= SEGMENT) || written == of_partition {
+            let next = segment.places().last().map_or(base, |place| place.last_offset + 1);
             std::fs::write(folder.join(format!("{base:020}.log")), segment.bytes())?;
-            base = written;
-            segment = SegmentBuilder::at(i64::try_from(base)?);
+            base = next;
+            segment = SegmentBuilder::at(base);
         }
     }
     Ok(())
+}
+
+/// A producer, and what it writes next.
+struct Writer {
+    id: i64,
+    epoch: i16,
+    sequence: i32,
+}
+
+impl Writer {
+    const fn new(number: i64) -> Self {
+        Self { id: 1000 + number, epoch: 0, sequence: 0 }
+    }
+
+    /// Under protocol 2 the next transaction has the next epoch, and the last one is another id's.
+    fn ended(&mut self, producers: i64) {
+        (self.epoch, self.sequence) = (self.epoch + 1, 0);
+        if self.epoch == i16::MAX - 1 {
+            (self.id, self.epoch) = (self.id + producers, 0);
+        }
+    }
 }
 
 /// The text with as many zeros before it as it takes.

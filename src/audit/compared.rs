@@ -3,8 +3,8 @@
 use super::AuditOptions;
 use super::pass::{PartitionOutcome, Subject};
 use crate::compare::{self, Comparison, Log, LogSegment, Side, Tail};
-use crate::facts::PartitionFacts;
-use crate::finding::Outcome;
+use crate::facts::{Outcome, PartitionFacts};
+
 use crate::format::Limits;
 use crate::input::{Inventory, PartitionDir, ReadMode, ReplicaBasis};
 use crate::judgement::replicas::{Kinship, Replica, ReplicaPair};
@@ -93,7 +93,7 @@ pub(super) fn read_whole<'a>(
     Some(Log {
         segments: segments.collect(),
         cleaned_below: outcome.facts.cleaned_below,
-        withheld: &outcome.facts.withheld,
+        withheld: Some(&outcome.facts.withheld),
         empty_aborts: empty_aborts(&outcome.facts),
         starts_at: None,
         limits,

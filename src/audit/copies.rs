@@ -7,8 +7,8 @@ use super::watch::LateStop;
 use crate::candidates::spill::Sorted;
 use crate::candidates::{DigestKey, Fingerprint, RECORD_SET};
 use crate::error::AuditError;
-use crate::facts::Sessions;
-use crate::finding::{BusinessKey, KeyPart as ReportedPart, Outcome, Visibility};
+use crate::facts::{Outcome, Sessions};
+use crate::finding::{BusinessKey, KeyPart as ReportedPart, Visibility};
 use crate::format::{Batch, Record, SegmentItem, TimestampType};
 use crate::input::ReadMode;
 use crate::keys::{self, Content, Identity, KeyPart, KeySpec, Mask, Part};
@@ -217,10 +217,8 @@ fn candidate(
     let visibility = match outcome.facts.withheld_at(record.offset) {
         Some(Outcome::Aborted) => Visibility::Aborted,
         Some(Outcome::Open) => Visibility::Open,
-        Some(Outcome::Committed | Outcome::Other(_)) | None if header.is_transactional() => {
-            Visibility::Committed
-        }
-        Some(Outcome::Committed | Outcome::Other(_)) | None => Visibility::NonTransactional,
+        Some(Outcome::Committed) | None if header.is_transactional() => Visibility::Committed,
+        Some(Outcome::Committed) | None => Visibility::NonTransactional,
     };
     let copy = StoredCopy {
         partition: u32::try_from(region.partition).unwrap_or(u32::MAX),

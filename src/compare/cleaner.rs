@@ -6,7 +6,7 @@
 use super::log::{Held, Log, Walk};
 use super::marks::{self, Mark, MarkKind};
 use super::outcome::DecidingKind;
-use crate::finding::Outcome as Withheld;
+use crate::facts::Outcome as Withheld;
 use crate::format::Decompressor;
 use crate::format::control::Outcome;
 use crate::input::ReadMode;
@@ -96,7 +96,7 @@ impl Absent {
                 let unsettled = Unsettled { gone, producer_id: held.header.producer_id, outcome: None };
                 self.unsettled.insert(hash, unsettled);
             }
-            Some(Withheld::Committed | Withheld::Other(_)) | None => {
+            Some(Withheld::Committed) | None => {
                 self.keys.insert(hash, gone);
             }
         }

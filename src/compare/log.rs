@@ -1,7 +1,6 @@
 //! Walks over the batches of a log, segment by segment.
 
-use crate::facts::WithheldRange;
-use crate::finding::Outcome;
+use crate::facts::{Outcome, Withheld};
 use crate::format::{BatchHeader, Limits, SegmentItem, SegmentScanner, TailExpectation};
 use crate::input::{self, FileIdentity, FilePlace, ReadMode, SegmentSource};
 use crate::units::{FilePosition, Offset, ProducerId};
@@ -14,7 +13,7 @@ pub struct Log<'f> {
     /// Where the cleaner has been: what is missing below this offset may be its work.
     pub cleaned_below: Option<Offset>,
     /// What transactions withhold: the cleaner removes records of aborted ones.
-    pub withheld: &'f [WithheldRange],
+    pub withheld: Option<&'f Withheld>,
     /// Aborts that found no data of their producer, in ascending order: the cleaner leaves the marker of
     /// what it took.
     pub empty_aborts: Vec<(ProducerId, Offset)>,
@@ -61,9 +60,7 @@ impl Log<'_> {
 
     /// The outcome of the transaction that withholds the record at `offset`.
     pub(super) fn withheld_by(&self, offset: Offset) -> Option<Outcome> {
-        let behind = self.withheld.partition_point(|range| range.first_offset <= offset);
-        let range = behind.checked_sub(1).and_then(|at| self.withheld.get(at))?;
-        (offset <= range.last_offset).then_some(range.outcome)
+        self.withheld?.at(offset)
     }
 }
 

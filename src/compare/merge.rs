@@ -4,7 +4,7 @@ use super::cleaner::Absent;
 use super::log::{Held, Log, Walk};
 use super::marks::{self, Mark};
 use super::outcome::{Comparison, DifferenceKind, Epochs, Rest, Side, Writers};
-use crate::finding::Outcome;
+use crate::facts::Outcome;
 use crate::format::{Decompressor, TimestampType};
 use crate::input::ReadMode;
 use crate::units::Offset;
@@ -218,7 +218,7 @@ impl Merge<'_> {
         let aborted = match own.log.withheld_by(mark.offset) {
             Some(Outcome::Aborted) => true,
             Some(Outcome::Open) => lacking.log.aborts_without_data(held.header.producer_id, mark.offset),
-            Some(Outcome::Committed | Outcome::Other(_)) | None => false,
+            Some(Outcome::Committed) | None => false,
         };
         let reason = match lacking.lacks(mark.offset) {
             // Nothing but the cleaner takes what was aborted, and leaves what stands around it.

@@ -1,8 +1,7 @@
 //! Innocent twins and planted differences, each in files of their own.
 
 use super::*;
-use crate::facts::WithheldRange;
-use crate::finding::Outcome;
+use crate::facts::{Outcome, Withheld, WithheldRange};
 use crate::format::{Codec, TailExpectation};
 use crate::testkit::{BatchSpec, SegmentBuilder, batch};
 use crate::units::{LeaderEpoch, Offset, ProducerId};
@@ -222,27 +221,30 @@ fn a_marker_is_missed_where_its_data_is_left() {
     assert!(compared(&one(log), &one(emptied).cleaned_below(3)).compaction_only());
 }
 
+fn withheld(offset: i64, outcome: Outcome) -> &'static Withheld {
+    let offset = Offset(offset);
+    let ranges = [WithheldRange { first_offset: offset, last_offset: offset, outcome }];
+    Box::leak(Box::new(ranges.into_iter().collect()))
+}
+
 #[test]
 fn records_of_aborted_transactions_are_missed_by_nobody() {
     let data = || batch().producer(7, 0, 0).transactional().record("a", "v");
     let log = SegmentBuilder::new().batch(data()).abort(7, 0).batch(keyed(&["z"]));
     let cleaned = SegmentBuilder::new().batch(data().kept(&[])).abort(7, 0).batch(keyed(&["z"]));
     let mut log = one(log);
-    log.log.withheld =
-        &[WithheldRange { first_offset: Offset(0), last_offset: Offset(0), outcome: Outcome::Aborted }];
+    log.log.withheld = Some(withheld(0, Outcome::Aborted));
     assert!(compared(&log, &one(cleaned).cleaned_below(2)).compaction_only());
 }
 
 #[test]
 fn how_a_transaction_ended_is_known_from_the_log_that_holds_its_end() {
-    const OPEN: &[WithheldRange] =
-        &[WithheldRange { first_offset: Offset(1), last_offset: Offset(1), outcome: Outcome::Open }];
     let data = || batch().producer(7, 0, 0).transactional().record("a", "v");
     let begun = || SegmentBuilder::new().batch(keyed(&["z"]));
     // One replica stopped before the marker came; the other went on, and its cleaner was there.
     let short = || {
         let mut short = one(begun().batch(data()).batch(keyed(&["y"])));
-        short.log.withheld = OPEN;
+        short.log.withheld = Some(withheld(1, Outcome::Open));
         short
     };
     let cleaned = |rest: &dyn Fn(SegmentBuilder) -> SegmentBuilder| {
@@ -267,8 +269,7 @@ fn a_value_in_an_open_transaction_takes_no_older_one_away() {
     let log = SegmentBuilder::new().batch(keyed(&["a"])).batch(keyed(&["z"])).batch(open());
     let cleaned = SegmentBuilder::new().skip_to(1).batch(keyed(&["z"])).batch(open());
     let (mut log, mut cleaned) = (one(log), one(cleaned).cleaned_below(2));
-    let withheld: &'static [WithheldRange] =
-        &[WithheldRange { first_offset: Offset(2), last_offset: Offset(2), outcome: Outcome::Open }];
+    let withheld = Some(withheld(2, Outcome::Open));
     (log.log.withheld, cleaned.log.withheld) = (withheld, withheld);
     let comparison = compared(&log, &cleaned);
     assert_eq!(comparison.deciding.iter().map(|one| one.offset.0).collect::<Vec<_>>(), [0]);

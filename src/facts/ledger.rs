@@ -14,10 +14,9 @@ use super::protection::earliest;
 use super::snapshots::SnapshotCheck;
 use super::transactions::{Marker, Transactions};
 use super::{
-    BatchFact, Ineffective, IneffectiveReason, PartitionContext, PartitionFacts, Protection, TransactionSpan,
-    Turns, Versions,
+    BatchFact, Ineffective, IneffectiveReason, Outcome, PartitionContext, PartitionFacts, Protection,
+    TransactionSpan, Turns, Versions,
 };
-use crate::finding::Outcome;
 use crate::format::control::{ControlRecord, Outcome as Decision};
 use crate::format::{BatchHeader, Damage, TimestampType};
 use crate::units::Offset;
@@ -219,7 +218,7 @@ impl Ledger {
         self.protection.add(header, records);
         self.order.batch(header);
         if header.timestamp_type() == TimestampType::LogAppendTime {
-            self.clock = self.clock.max(time);
+            self.broker_time(time);
         }
         if header.is_legacy() || !header.producer_id.is_protected() {
             return;
@@ -228,7 +227,7 @@ impl Ledger {
         let beside = if open { Beside::OpenTransaction } else { Beside::Nothing };
         self.producers.data(&self.context, &self.continuity, header, beside);
         if header.is_transactional() {
-            self.transactions.data(header);
+            self.transactions.data(header, self.clock);
         }
         // An open transaction keeps its producer from expiring, and its marker renews the time.
         if !self.context.internal && !header.is_transactional() {
@@ -250,7 +249,7 @@ impl Ledger {
         };
         let timestamp = (header.max_timestamp != -1).then_some(header.max_timestamp);
         // Markers and append times carry a broker's clock.
-        self.clock = self.clock.max(timestamp);
+        self.broker_time(timestamp);
         self.producers.marker(&self.continuity, header);
         let marker = Marker {
             producer_id: header.producer_id,
@@ -263,6 +262,14 @@ impl Ledger {
         self.ended = self.transactions.end(marker, |span| context.contradicts(span));
         if let Some(span) = &self.ended {
             self.producers.ended(span);
+        }
+    }
+
+    /// A time that the leader's clock gave.
+    fn broker_time(&mut self, time: Option<i64>) {
+        self.clock = self.clock.max(time);
+        if let Some(time) = time {
+            self.transactions.broker_time(time);
         }
     }
 

@@ -24,6 +24,7 @@ mod snapshots;
 mod transactions;
 mod turns;
 mod versions;
+mod withheld;
 
 pub use commits::{
     Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Position, PositionKey, Resumed,
@@ -40,10 +41,11 @@ pub use turns::{Contest, TurnFold, Turns, WrittenRecord};
 pub use versions::{
     BatchProtection, OlderBlock, Steps, VersionFold, VersionKind, VersionedBatch, VersionedRecord, Versions,
 };
+pub use withheld::{Withheld, WithheldRange};
 
-use crate::finding::{Gap, GapReason, Outcome, ProtectionMode};
-use crate::format::BatchHeader;
+use crate::finding::{self, Gap, GapReason, ProtectionMode};
 use crate::format::control::ControlRecord;
+use crate::format::{BatchHeader, TimestampType};
 pub use crate::units::LogStartSource;
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 
@@ -103,7 +105,7 @@ impl PartitionContext {
         match span.outcome {
             Outcome::Aborted => entry.is_none_or(|entry| entry.first_offset != span.first_offset),
             Outcome::Committed => entry.is_some(),
-            Outcome::Open | Outcome::Other(_) => false,
+            Outcome::Open => false,
         }
     }
 
@@ -222,6 +224,27 @@ pub enum EpochEnds {
     Next,
 }
 
+/// How a transaction ended here, as far as a marker that can be read says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It was committed.
+    Committed,
+    /// It was aborted.
+    Aborted,
+    /// It has no end, or nobody knows which.
+    Open,
+}
+
+impl From<Outcome> for finding::Outcome {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Committed => Self::Committed,
+            Outcome::Aborted => Self::Aborted,
+            Outcome::Open => Self::Open,
+        }
+    }
+}
+
 /// One transaction in this partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionSpan {
@@ -241,6 +264,15 @@ pub struct TransactionSpan {
     pub ended_below: Option<Offset>,
     /// The time of the first record of its first batch that has one.
     pub first_timestamp: Option<i64>,
+    /// The largest time of its batches.
+    pub last_timestamp: Option<i64>,
+    /// Whose times these are.
+    pub times: TimestampType,
+    /// How far the leader's clock had come when its first batch was appended, as far as the partition says.
+    pub appended_from: Option<i64>,
+    /// The first time of a broker's clock that the partition holds at or behind its first batch: when that
+    /// was in the log at the latest.
+    pub appended_by: Option<i64>,
     /// The time of its marker: the clock of the broker that wrote it.
     pub marker_timestamp: Option<i64>,
     /// How it ended here; with a marker that cannot be read, [`Outcome::Open`].
@@ -442,17 +474,6 @@ pub enum SnapshotConflictKind {
     LacksProducer,
 }
 
-/// Offsets, both ends included, whose records a transaction withholds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WithheldRange {
-    /// The first offset.
-    pub first_offset: Offset,
-    /// The last offset.
-    pub last_offset: Offset,
-    /// [`Outcome::Aborted`] or [`Outcome::Open`].
-    pub outcome: Outcome,
-}
-
 /// Consecutive batches of one protection mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtectionStretch {
@@ -519,8 +540,8 @@ pub struct PartitionFacts {
     pub transactions: Vec<TransactionSpan>,
     /// How many older ones, all with an end, are not listed.
     pub transactions_omitted: u64,
-    /// What aborted and open transactions withhold, in offset order, merged where they touch.
-    pub withheld: Vec<WithheldRange>,
+    /// What aborted and open transactions withhold.
+    pub withheld: Withheld,
     /// Records by protection mode.
     pub protection: Protection,
     /// Whether batches without producer id stand in the order of their times.
@@ -569,8 +590,6 @@ impl PartitionFacts {
     /// Which transaction outcome withholds the record at `offset` from read_committed consumers.
     #[must_use]
     pub fn withheld_at(&self, offset: Offset) -> Option<Outcome> {
-        let behind = self.withheld.partition_point(|range| range.first_offset <= offset);
-        let range = self.withheld.get(behind.checked_sub(1)?)?;
-        (offset <= range.last_offset).then_some(range.outcome)
+        self.withheld.at(offset)
     }
 }

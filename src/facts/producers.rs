@@ -11,10 +11,9 @@ use super::gaps::{Before, GapBook, PendingGap};
 use super::protection::earliest;
 use super::sequence::{Left, Place, SequenceTrack, Transition};
 use super::{
-    EpochEnds, EpochSpan, NewestBatches, PartitionContext, SequenceStep, SnapshotEntry, StepKind,
+    EpochEnds, EpochSpan, NewestBatches, Outcome, PartitionContext, SequenceStep, SnapshotEntry, StepKind,
     TransactionSpan,
 };
-use crate::finding::Outcome;
 use crate::format::BatchHeader;
 use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
 use std::collections::{BTreeMap, HashMap};
@@ -255,7 +254,7 @@ impl Producers {
         match ended.outcome {
             Outcome::Committed | Outcome::Aborted if data == marker => span.ends = Some(EpochEnds::Own),
             Outcome::Committed => span.ends = Some(EpochEnds::Next),
-            Outcome::Aborted | Outcome::Open | Outcome::Other(_) => {}
+            Outcome::Aborted | Outcome::Open => {}
         }
     }
 }

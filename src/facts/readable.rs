@@ -1,14 +1,17 @@
 //! How many records consumers of each isolation level get from a partition.
 //!
 //! The outcome of a transaction is known only at its marker, so what each run of transactional
-//! batches holds is kept until then, and to the end of the partition unless it was committed. A run is
-//! an unbroken stretch of batches of one producer without a marker in between: it has one outcome.
+//! batches holds is kept until then. A run is an unbroken stretch of batches of one producer without a
+//! marker in between: it has one outcome.
+//!
+//! What was not committed counts to the end of the partition, because only there the last stable offset
+//! is known. But that is the end of the log, the beginning of a transaction that is open now or later, or
+//! one that a snapshot remembers. So such records are kept as sums between these, not one by one.
 
-use super::{PartitionContext, PartitionFacts, TransactionSpan};
-use crate::finding::Outcome;
+use super::{Outcome, PartitionContext, PartitionFacts, TransactionSpan};
 use crate::format::BatchHeader;
 use crate::units::{Offset, ProducerId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Counts records as they come.
 #[derive(Clone, Debug, Default)]
@@ -16,12 +19,17 @@ pub struct ReadableRecords {
     total: u64,
     /// Runs of each producer whose end was not seen yet, in offset order.
     pending: BTreeMap<ProducerId, Vec<Run>>,
-    /// Runs that were not committed.
-    ended: Vec<Run>,
+    /// Records of runs that ended and were not committed, by the last of the places at which the last
+    /// stable offset may be before they begin.
+    lost: BTreeMap<Offset, u64>,
+    /// Where the runs begin whose end was not seen yet.
+    open_runs: BTreeSet<Offset>,
+    /// Where transactions begin that a snapshot remembers.
+    told: Vec<Offset>,
     open: Option<ProducerId>,
     next_offset: Option<Offset>,
-    /// Where transactions begin that a snapshot remembers, the next one last: the last stable offset
-    /// may be one of them though no batch is there.
+    /// Those of them that are still to come, the next one last: the last stable offset may be one of
+    /// them though no batch is there.
     remembered: Vec<Offset>,
     /// Records before each of them that was passed.
     before_remembered: BTreeMap<Offset, u64>,
@@ -57,9 +65,11 @@ impl ReadableRecords {
             context.snapshots.iter().filter_map(|snapshot| snapshot.entries.as_ref().ok()).flatten();
         let mut remembered: Vec<Offset> =
             entries.filter_map(|entry| entry.current_txn_first_offset).collect();
-        remembered.sort_unstable_by(|a, b| b.cmp(a));
+        remembered.sort_unstable();
         remembered.dedup();
-        Self { remembered, high_watermark: context.high_watermark, ..Self::default() }
+        let told = remembered.clone();
+        remembered.reverse();
+        Self { remembered, told, high_watermark: context.high_watermark, ..Self::default() }
     }
 
     /// Takes a batch of which `records` lie at or above the log start.
@@ -73,12 +83,13 @@ impl ReadableRecords {
             self.open = None;
         }
         self.next_offset = Some(header.last_offset().next());
-        if header.is_control() || !header.is_transactional() {
+        if header.is_control() || !header.is_transactional() || !header.producer_id.is_protected() {
             self.open = None;
         } else if self.open != Some(header.producer_id) {
             self.open = Some(header.producer_id);
             let run = Run { first_offset: header.base_offset, before: self.total, records: 0 };
             self.pending.entry(header.producer_id).or_default().push(run);
+            self.open_runs.insert(header.base_offset);
         }
         if header.is_control() {
             return;
@@ -99,25 +110,49 @@ impl ReadableRecords {
     /// A marker has ended a transaction: what was committed need not be remembered.
     pub fn end(&mut self, ended: &TransactionSpan) {
         let runs = self.pending.remove(&ended.producer_id).unwrap_or_default();
-        let is_known =
-            |run: &Run| ended.outcome == Outcome::Committed && run.first_offset >= ended.first_offset;
-        self.ended.extend(runs.into_iter().filter(|run| !is_known(run)));
+        for run in &runs {
+            if ended.outcome == Outcome::Committed && run.first_offset >= ended.first_offset {
+                continue;
+            }
+            let before = self.lost_behind(run.first_offset.next());
+            let sum = self.lost.entry(before).or_default();
+            *sum = sum.saturating_add(run.records);
+        }
+        // None of its runs is the last stable offset any more.
+        for run in &runs {
+            self.open_runs.remove(&run.first_offset);
+            if let Some(records) = self.lost.remove(&run.first_offset) {
+                let before = self.lost_behind(run.first_offset.next());
+                let sum = self.lost.entry(before).or_default();
+                *sum = sum.saturating_add(records);
+            }
+        }
+    }
+
+    /// The last place below `offset` at which the last stable offset may be.
+    fn lost_behind(&self, offset: Offset) -> Offset {
+        let open = self.open_runs.range(..offset).next_back().copied();
+        let at = self.told.partition_point(|told| *told < offset);
+        let told = at.checked_sub(1).and_then(|at| self.told.get(at)).copied();
+        open.max(told).unwrap_or(Offset(i64::MIN))
     }
 
     /// What consumers get, now that the outcomes are known.
     #[must_use]
     pub fn finish(self, facts: &PartitionFacts) -> Readable {
         let stable = facts.last_stable_offset;
-        let mut runs = self.ended;
-        runs.extend(self.pending.into_values().flatten());
-        runs.sort_by_key(|run| run.first_offset);
-        let below = runs.partition_point(|run| run.first_offset < stable);
-        let mut committed = match (self.before_remembered.get(&stable), runs.get(below)) {
+        let mut open: Vec<Run> = self.pending.into_values().flatten().collect();
+        open.sort_by_key(|run| run.first_offset);
+        let below = open.partition_point(|run| run.first_offset < stable);
+        let mut committed = match (self.before_remembered.get(&stable), open.get(below)) {
             (Some(&before), _) if stable < facts.log_end_offset => before,
             (_, Some(behind)) if stable < facts.log_end_offset => behind.before,
             _ => self.total,
         };
-        for run in runs.get(..below).unwrap_or_default() {
+        for records in self.lost.range(..stable).map(|(_, records)| *records) {
+            committed = committed.saturating_sub(records);
+        }
+        for run in open.get(..below).unwrap_or_default() {
             if facts.withheld_at(run.first_offset).is_some() {
                 committed = committed.saturating_sub(run.records);
             }

@@ -9,6 +9,7 @@
 //!  roll          a new segment begins                                at 40         the next offset is 40
 //!  wait 3s       time goes on (ms, s, h, d)                          no-time       the next batch has time −1
 //!  leader 3      the leader epoch of what follows                    damage        bytes that cannot be read
+//!  append-time   the leader stamps what follows
 //! ```
 
 use super::{BatchFact, Ledger, PartitionContext, PartitionFacts};
@@ -61,6 +62,7 @@ struct Writer {
     time: i64,
     leader: i32,
     no_time: bool,
+    append_time: bool,
     bases: Vec<Offset>,
     events: Vec<Event>,
 }
@@ -72,6 +74,7 @@ fn events(script: &str, first: Option<Offset>) -> (Vec<Event>, Vec<Offset>) {
         time: START,
         leader: 0,
         no_time: false,
+        append_time: false,
         bases: vec![first],
         events: Vec::new(),
     };
@@ -89,6 +92,7 @@ impl Writer {
             ["at", offset] => self.offset = offset.parse().unwrap(),
             ["wait", time] => self.time += millis(time),
             ["no-time"] => self.no_time = true,
+            ["append-time"] => self.append_time = true,
             ["leader", epoch] => self.leader = epoch.parse().unwrap(),
             ["damage"] => self.damage(),
             ["kept", count] => {
@@ -142,7 +146,7 @@ impl Writer {
             magic,
             partition_leader_epoch: (magic == 2).then_some(LeaderEpoch(self.leader)),
             crc: 0,
-            attributes,
+            attributes: attributes | if self.append_time { 0x08 } else { 0 },
             last_offset_delta: i32::try_from(count - 1).unwrap(),
             base_timestamp: time,
             max_timestamp: time,

@@ -7,9 +7,9 @@
 //!
 //! Source: `ProducerAppendInfo.appendEndTxnMarker`; KIP-98, KIP-890, KAFKA-7467.
 
-use super::{EmptyMarker, TransactionSpan, WithheldRange};
-use crate::finding::Outcome;
-use crate::format::BatchHeader;
+use super::withheld::Collected;
+use super::{EmptyMarker, Outcome, TransactionSpan, Withheld, WithheldRange};
+use crate::format::{BatchHeader, TimestampType};
 use crate::units::{Offset, ProducerEpoch, ProducerId};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,13 +22,15 @@ const MAX_EMPTY_MARKERS: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct Transactions {
     open: BTreeMap<ProducerId, Open>,
+    /// Open ones behind whose first batch no broker's time was seen yet.
+    undated: Vec<ProducerId>,
     committed: VecDeque<TransactionSpan>,
     aborted: VecDeque<TransactionSpan>,
     /// Those that a file beside the log contradicts, and those of which nobody knows how they ended.
     peculiar: Vec<TransactionSpan>,
     /// Ended ones that are not kept.
     pub(super) omitted: u64,
-    withheld: Vec<WithheldRange>,
+    withheld: Collected,
     pub(super) empty_markers: Vec<EmptyMarker>,
     pub(super) empty_markers_omitted: u64,
 }
@@ -53,10 +55,14 @@ pub(super) struct Marker {
 }
 
 impl Transactions {
-    /// A transactional data batch.
-    pub(super) fn data(&mut self, header: &BatchHeader) {
+    /// A transactional data batch; `clock` is how far the clock of the leaders had come.
+    pub(super) fn data(&mut self, header: &BatchHeader, clock: Option<i64>) {
         let (first, last) = (header.base_offset, header.last_offset());
         let time = header.first_timestamp().map(|time| time.0);
+        let appended = time.filter(|_| header.timestamp_type() == TimestampType::LogAppendTime);
+        if appended.is_none() && !self.open.contains_key(&header.producer_id) {
+            self.undated.push(header.producer_id);
+        }
         let open = self.open.entry(header.producer_id).or_insert_with(|| Open {
             span: TransactionSpan {
                 producer_id: header.producer_id,
@@ -67,6 +73,10 @@ impl Transactions {
                 marker_epoch: None,
                 ended_below: None,
                 first_timestamp: time,
+                last_timestamp: None,
+                times: header.timestamp_type(),
+                appended_from: appended.or(clock),
+                appended_by: appended,
                 marker_timestamp: None,
                 outcome: Outcome::Open,
             },
@@ -78,9 +88,19 @@ impl Transactions {
         // belongs to the newest data.
         open.span.producer_epoch = open.span.producer_epoch.max(header.producer_epoch);
         open.span.first_timestamp = open.span.first_timestamp.or(time);
+        open.span.last_timestamp = open.span.last_timestamp.max(time);
         match open.ranges.last_mut() {
             Some(range) if range.1.next() == first => range.1 = last,
             _ => open.ranges.push((first, last)),
+        }
+    }
+
+    /// A time of the clock of the broker that led the partition.
+    pub(super) fn broker_time(&mut self, time: i64) {
+        for producer_id in self.undated.drain(..) {
+            if let Some(open) = self.open.get_mut(&producer_id) {
+                open.span.appended_by.get_or_insert(time);
+            }
         }
     }
 
@@ -101,6 +121,10 @@ impl Transactions {
                 marker_epoch: None,
                 ended_below: None,
                 first_timestamp: None,
+                last_timestamp: None,
+                times: TimestampType::CreateTime,
+                appended_from: None,
+                appended_by: None,
                 marker_timestamp: None,
                 outcome: Outcome::Open,
             },
@@ -183,7 +207,7 @@ impl Transactions {
         let list = match span.outcome {
             Outcome::Committed => &mut self.committed,
             Outcome::Aborted => &mut self.aborted,
-            Outcome::Open | Outcome::Other(_) => return self.peculiar.push(span),
+            Outcome::Open => return self.peculiar.push(span),
         };
         if list.len() == MAX_ENDED {
             list.pop_front();
@@ -193,7 +217,7 @@ impl Transactions {
     }
 
     /// The transactions in order of their first offset, and what they withhold.
-    pub(super) fn finish(mut self) -> (Vec<TransactionSpan>, Vec<WithheldRange>) {
+    pub(super) fn finish(mut self) -> (Vec<TransactionSpan>, Withheld) {
         let mut done = std::mem::take(&mut self.peculiar);
         done.extend(self.committed.drain(..).chain(self.aborted.drain(..)));
         for (_, Open { span, ranges, .. }) in std::mem::take(&mut self.open) {
@@ -201,28 +225,14 @@ impl Transactions {
             done.push(span);
         }
         done.sort_by_key(|span| (span.first_offset, span.producer_id));
-        self.withheld.sort_by_key(|range| range.first_offset);
-        let mut merged: Vec<WithheldRange> = Vec::with_capacity(self.withheld.len());
-        for range in self.withheld {
-            match merged.last_mut() {
-                Some(last)
-                    if last.outcome == range.outcome && last.last_offset.next() >= range.first_offset =>
-                {
-                    last.last_offset = last.last_offset.max(range.last_offset);
-                }
-                _ => merged.push(range),
-            }
-        }
-        (done, merged)
+        (done, self.withheld.finish())
     }
 
     fn withhold(&mut self, ranges: &[(Offset, Offset)], outcome: Outcome) {
         if outcome != Outcome::Committed {
-            self.withheld.extend(ranges.iter().map(|&(first_offset, last_offset)| WithheldRange {
-                first_offset,
-                last_offset,
-                outcome,
-            }));
+            for &(first_offset, last_offset) in ranges {
+                self.withheld.add(WithheldRange { first_offset, last_offset, outcome });
+            }
         }
     }
 
@@ -256,7 +266,7 @@ mod tests {
         let began = |batches: &[BatchHeader]| {
             let mut transactions = Transactions::default();
             for header in batches {
-                transactions.data(header);
+                transactions.data(header, None);
             }
             transactions.finish().0[0].first_timestamp
         };

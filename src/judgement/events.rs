@@ -8,9 +8,11 @@
 
 use super::Partition;
 use super::draft::count;
-use crate::facts::{HoleKind, PartitionContext, PartitionFacts, Rewind, SequenceStep, Sessions, StepKind};
+use crate::facts::{
+    HoleKind, Outcome, PartitionContext, PartitionFacts, Rewind, SequenceStep, Sessions, StepKind,
+};
 use crate::finding::phrase::offsets;
-use crate::finding::{Event, EventKind, Finding, Outcome, ProtectionMode, in_turn};
+use crate::finding::{Event, EventKind, Finding, ProtectionMode, in_turn};
 use crate::relations::{Groups, Relations};
 use crate::units::{Offset, ProducerEpoch, Sequence};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -272,7 +274,7 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, each: &mut Each<'_
                     format!("{}: {} aborted", name(), data())
                 });
             }
-            (Outcome::Open | Outcome::Other(_), _) | (_, None) => {
+            (Outcome::Open, _) | (_, None) => {
                 let place = at(transaction.first_offset);
                 tell(EventKind::TransactionOpen, transaction.first_timestamp, place, &|| {
                     format!("{}: a transaction begins that has no end in this log", name())

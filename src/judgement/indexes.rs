@@ -21,9 +21,10 @@
 use super::Partition;
 use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, place};
 use crate::facts::{
-    AbortEntry, AbortIndex, IndexFault, IndexFaultKind, PartitionContext, PartitionFacts, TransactionSpan,
+    AbortEntry, AbortIndex, IndexFault, IndexFaultKind, Outcome, PartitionContext, PartitionFacts,
+    TransactionSpan,
 };
-use crate::finding::{Code, Confidence, Finding, Outcome};
+use crate::finding::{Code, Confidence, Finding};
 use crate::units::Offset;
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
@@ -144,7 +145,7 @@ fn contradictions<'a>(
                 Fault::BeginsAt(entry.first_offset)
             }
             (Outcome::Committed, Some(_)) => Fault::CommitIsListed,
-            (Outcome::Aborted | Outcome::Committed | Outcome::Open | Outcome::Other(_), _) => return None,
+            (Outcome::Aborted | Outcome::Committed | Outcome::Open, _) => return None,
         };
         Some(Contradiction { context, index, span, marker, fault })
     })

@@ -27,6 +27,7 @@ pub mod rewinds;
 pub mod rolled_back;
 mod sequences;
 mod snapshots;
+mod torn;
 mod transactions;
 
 pub use events::{events, events_at_most, weightiest};

@@ -7,7 +7,8 @@
 use super::Partition;
 use super::draft::{about, count, finding, kept, lines};
 use super::transactions::shown;
-use crate::finding::{Code, Confidence, Finding, Outcome};
+use crate::facts::Outcome;
+use crate::finding::{Code, Confidence, Finding};
 use crate::units::Offset;
 
 /// What one topic holds in aborted transactions alone.

@@ -2,19 +2,17 @@
 //!
 //! An open transaction has no marker behind it: it runs, or it hangs and holds read_committed
 //! consumers at its first offset. One finding a producer id, over all its partitions. Anomalies are
-//! data behind the marker that ended its epoch, and one transaction with two outcomes. Under
-//! protocol 2 an epoch is one transaction, so two outcomes of one epoch prove it. Under protocol 1
-//! only times can tell which markers belong together: an abort that an operator wrote into one
-//! partition is followed there by the producer's commit marker, which closes nothing.
+//! data behind the marker that ended its epoch, data outside an open transaction, and one transaction
+//! with two outcomes ([`torn`]).
 //!
 //! Markers without data, and repeated ones, are innocent (KIP-98, KIP-890, KAFKA-10702).
 
-use super::Partition;
-use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
-use crate::facts::{EmptyMarker, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
+use super::draft::{about, at, capped, count, finding, kept, lines};
+use super::{Partition, torn};
+use crate::facts::{PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
 use crate::finding::phrase::{duration, offsets};
-use crate::finding::{Code, Confidence, Finding, Outcome, Transaction, Window};
-use crate::units::{ProducerEpoch, ProducerId};
+use crate::finding::{Code, Confidence, Finding, Transaction, Window};
+use crate::units::ProducerId;
 use std::collections::BTreeMap;
 
 /// Open transactions of so many producers have findings of their own; the others share one.
@@ -22,19 +20,17 @@ const MAX_FINDINGS: usize = 20;
 /// `transaction.max.timeout.ms` by default, and the five minutes after which Kafka's own tool calls
 /// a transaction hanging.
 const HANGING_MS: i64 = 900_000 + 300_000;
-/// Markers of one transaction are written to all partitions at once, by several brokers.
-const TOGETHER_MS: i64 = 10_000;
 
 pub(super) fn judge(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
     let mut findings = open(partitions, as_of);
     findings.extend(late(partitions));
     findings.extend(outside(partitions));
-    findings.extend(torn(partitions));
+    findings.extend(torn::judge(partitions));
     findings
 }
 
 /// A transaction with its partition.
-type Placed<'a> = (Partition<'a>, &'a TransactionSpan);
+pub(super) type Placed<'a> = (Partition<'a>, &'a TransactionSpan);
 
 fn open(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
     let mut by_producer: BTreeMap<ProducerId, Vec<Placed<'_>>> = BTreeMap::new();
@@ -265,137 +261,6 @@ fn outside(partitions: &[Partition<'_>]) -> Option<Finding> {
     Some(finding)
 }
 
-fn torn(partitions: &[Partition<'_>]) -> Option<Finding> {
-    let mut pairs = torn_epochs(partitions);
-    let proven = !pairs.is_empty();
-    pairs.extend(torn_by_an_operator(partitions));
-    if pairs.is_empty() {
-        return None;
-    }
-    let number =
-        count(u64::try_from(pairs.len()).unwrap_or(u64::MAX), "transaction has", "transactions have");
-    let confidence = if proven { Confidence::Likely } else { Confidence::Possible };
-    let title = format!("{number} one outcome in one partition and another elsewhere");
-    let mut finding = finding(Code::TransactionAnomaly, confidence, title);
-    let places = || pairs.iter().flat_map(|(committed, aborted)| [committed, aborted]);
-    about(&mut finding, places().map(|((context, _), _)| (context.topic.as_str(), context.partition)));
-    let times = || places().filter_map(|(_, span)| span.marker_timestamp);
-    finding.window = Some(Window::new(times().min(), times().max()));
-    finding.facts = capped(
-        pairs.iter().map(|(((here, _), committed), ((there, _), aborted))| {
-            format!(
-                "producer {}: committed in {}-{} from offset {}, aborted in {}-{} from offset {}",
-                committed.producer_id,
-                here.topic,
-                here.partition,
-                committed.first_offset,
-                there.topic,
-                there.partition,
-                aborted.first_offset
-            )
-        }),
-        "transactions",
-    );
-    finding.alternatives = vec![
-        dropped("duplicate marker", "the markers closed data in both partitions"),
-        if proven {
-            kept("producer-id-collision", "two clusters that handed out one id would look like this")
-        } else {
-            kept("two transactions", "only times say that both parts belong to one transaction")
-        },
-    ];
-    finding.would_settle =
-        lines(["the history of the transactional id in __transaction_state, and what operators did"]);
-    finding.advice = lines([
-        "check what the transaction meant to write as a whole: consumers saw a part of it",
-        "end hanging transactions by their transactional id, not by partition, where the producer still runs",
-    ]);
-    finding.transactions = places().map(|&((context, _), span)| shown(context, span)).collect();
-    finding.transactions.dedup();
-    Some(finding)
-}
-
-/// Under protocol 2: one epoch, closed by the next epoch's marker, once committed and once aborted.
-fn torn_epochs<'a>(partitions: &[Partition<'a>]) -> Vec<(Placed<'a>, Placed<'a>)> {
-    let mut seen: BTreeMap<(ProducerId, ProducerEpoch), [Option<Placed<'a>>; 2]> = BTreeMap::new();
-    for &(context, facts) in partitions {
-        for span in &facts.transactions {
-            let (Some(data), Some(marker)) = (span.producer_epoch, span.marker_epoch) else { continue };
-            let slot = match span.outcome {
-                Outcome::Committed => 0,
-                Outcome::Aborted => 1,
-                Outcome::Open | Outcome::Other(_) => continue,
-            };
-            if data.0.checked_add(1) == Some(marker.0) {
-                let slots = seen.entry((span.producer_id, data)).or_default();
-                if let Some(slot) = slots.get_mut(slot) {
-                    slot.get_or_insert(((context, facts), span));
-                }
-            }
-        }
-    }
-    seen.into_values().filter_map(|[committed, aborted]| committed.zip(aborted)).collect()
-}
-
-/// Under protocol 1: an abort in one partition, followed there by a commit marker that closes
-/// nothing, while at that moment the producer's data elsewhere, older than the abort, is committed.
-fn torn_by_an_operator<'a>(partitions: &[Partition<'a>]) -> Vec<(Placed<'a>, Placed<'a>)> {
-    let mut committed: BTreeMap<(ProducerId, Option<ProducerEpoch>), Vec<Placed<'a>>> = BTreeMap::new();
-    for &(context, facts) in partitions {
-        for span in facts
-            .transactions
-            .iter()
-            .filter(|span| span.outcome == Outcome::Committed && span.marker_epoch == span.producer_epoch)
-        {
-            committed
-                .entry((span.producer_id, span.producer_epoch))
-                .or_default()
-                .push(((context, facts), span));
-        }
-    }
-    for list in committed.values_mut() {
-        list.sort_by_key(|(_, span)| span.marker_timestamp);
-    }
-    let mut pairs = Vec::new();
-    for &(context, facts) in partitions {
-        for marker in facts.empty_markers.iter().filter(|marker| marker.outcome == Outcome::Committed) {
-            let Some(aborted) = aborted_before(facts, marker) else { continue };
-            let Some(list) = committed.get(&(marker.producer_id, marker.producer_epoch)) else { continue };
-            let Some(time) = marker.timestamp else { continue };
-            let from = list
-                .partition_point(|(_, span)| span.marker_timestamp < Some(time.saturating_sub(TOGETHER_MS)));
-            let together = list
-                .iter()
-                .skip(from)
-                .take_while(|(_, span)| span.marker_timestamp <= Some(time.saturating_add(TOGETHER_MS)));
-            // One that was committed before the abort was over when this one began.
-            let overlaps = |span: &TransactionSpan| {
-                span.first_timestamp.is_some_and(|first| Some(first) < aborted.marker_timestamp)
-                    && span.marker_timestamp >= aborted.marker_timestamp
-            };
-            let elsewhere = |placed: &Placed<'a>| !std::ptr::eq(placed.0.0, context);
-            if let Some(&whole) = together.into_iter().find(|placed| elsewhere(placed) && overlaps(placed.1))
-            {
-                pairs.push((whole, ((context, facts), aborted)));
-            }
-        }
-    }
-    pairs
-}
-
-/// The last transaction of the producer before the marker, when it was aborted under the marker's epoch.
-fn aborted_before<'a>(facts: &'a PartitionFacts, marker: &EmptyMarker) -> Option<&'a TransactionSpan> {
-    let before = facts.transactions.partition_point(|span| span.first_offset < marker.offset);
-    let last = facts
-        .transactions
-        .get(..before)?
-        .iter()
-        .rev()
-        .take(1_000)
-        .find(|span| span.producer_id == marker.producer_id)?;
-    (last.outcome == Outcome::Aborted && last.producer_epoch == marker.producer_epoch).then_some(last)
-}
-
 pub(super) fn shown(context: &PartitionContext, span: &TransactionSpan) -> Transaction {
     Transaction {
         transactional_id: None,
@@ -406,7 +271,7 @@ pub(super) fn shown(context: &PartitionContext, span: &TransactionSpan) -> Trans
         first_offset: span.first_offset.0,
         last_offset: span.last_offset.map(|offset| offset.0),
         marker_offset: span.marker_offset.map(|offset| offset.0),
-        outcome: span.outcome,
+        outcome: span.outcome.into(),
     }
 }
 
@@ -415,7 +280,7 @@ mod tests {
     use super::*;
     use crate::facts::script::{START, fold_in};
     use crate::facts::{Snapshot, SnapshotEntry};
-    use crate::units::Offset;
+    use crate::units::{Offset, ProducerEpoch};
 
     fn judged_at(scripts: &[&str], as_of: i64) -> Vec<Finding> {
         let all: Vec<_> = (0..)
@@ -521,39 +386,5 @@ mod tests {
         assert!(told("X 7/0 0..1; +M 7/0; D 7/0 2..2; X 7/0 3..3; +M 7/0").is_empty());
         assert!(told("X 7/0 0..1; D 5/0 0..0; +M 7/0").is_empty());
         assert!(told("X 7/0 0..1; at 9; roll; D 7/0 2..2").is_empty());
-    }
-
-    #[test]
-    fn two_outcomes_of_one_epoch_are_an_anomaly() {
-        let findings = judged(&["X 7/4 0..0; +M 7/5", "X 7/4 0..0; -M 7/5"]);
-        assert_eq!((findings.len(), findings[0].code), (1, Code::TransactionAnomaly));
-        assert!(judged(&["X 7/4 0..0; +M 7/5; X 7/5 0..0; -M 7/6", "X 7/5 0..0; -M 7/6"]).is_empty());
-    }
-
-    #[test]
-    fn an_abort_by_hand_in_one_partition_and_the_producers_commit_elsewhere_are_an_anomaly() {
-        let by_hand =
-            ["X 7/4 0..0; wait 1h; -M 7/4; wait 60s; +M 7/4", "X 7/4 0..0; wait 1h; wait 60s; +M 7/4"];
-        let findings = judged(&by_hand);
-        assert_eq!((findings.len(), findings[0].code), (1, Code::TransactionAnomaly));
-        assert_eq!(findings[0].confidence, Confidence::Possible);
-    }
-
-    #[test]
-    fn a_transaction_that_was_committed_before_the_aborted_one_began_is_none_of_its_parts() {
-        let three = [
-            "wait 2s; X 7/4 0..0; wait 1s; -M 7/4; wait 2s; +M 7/4",
-            "X 7/4 0..0; wait 1s; +M 7/4; wait 3s; X 7/4 1..1; wait 1s; +M 7/4",
-        ];
-        assert!(judged(&three).is_empty());
-    }
-
-    #[test]
-    fn an_aborted_transaction_and_a_later_one_without_data_here_are_innocent() {
-        let two = [
-            "X 7/4 0..0; wait 1h; -M 7/4; wait 60s; +M 7/4",
-            "wait 1h; wait 30s; X 7/4 0..0; wait 30s; +M 7/4",
-        ];
-        assert!(judged(&two).is_empty());
     }
 }

@@ -4,7 +4,7 @@ use super::super::log::{Log, Walk};
 use super::super::marks;
 use super::held::{Followed, Marker, One};
 use super::{Fate, Loss, Tail, Writer, each_record};
-use crate::finding::Outcome as Withheld;
+use crate::facts::{Outcome as Withheld, WithheldRange};
 use crate::format::Decompressor;
 use crate::format::control::Outcome;
 use crate::input::ReadMode;
@@ -214,5 +214,6 @@ pub(super) fn below(tail: &Tail<'_>, mut wanted: BTreeSet<u128>, mode: ReadMode)
 
 /// Whether a transaction that began below `from` has no end in the log.
 fn waits(log: &Log<'_>, from: Offset) -> bool {
-    log.withheld.iter().any(|range| range.first_offset < from && range.outcome == Withheld::Open)
+    let is_open = |range: WithheldRange| range.first_offset < from && range.outcome == Withheld::Open;
+    log.withheld.is_some_and(|withheld| withheld.iter().any(is_open))
 }
