@@ -76,11 +76,35 @@ fn producers_are_chosen_and_sorted() {
 }
 
 #[test]
+fn records_without_id_and_ids_that_are_not_there_are_told() {
+    let dir = written(&log().bytes());
+    let text = |more: &[&str]| String::from_utf8(run(dir.path(), more).stdout).unwrap().replace('\n', " ");
+    let all = text(&[]);
+    assert!(
+        all.contains("within a minute; 1 record has no producer id, and nothing tells who wrote it."),
+        "{all}"
+    );
+    let absent = text(&["--pid", "6", "--pid", "99"]);
+    assert!(absent.contains("nothing here knows 99."), "{absent}");
+    let answer = told(dir.path(), &["--pid", "6", "--pid", "99"]);
+    assert_eq!((&answer["recordsWithoutId"], &answer["notFound"]), (&json!(1), &json!([99])));
+    // The gap is another id's.
+    assert_eq!(answer["findings"], json!([]));
+    let alone = written(&SegmentBuilder::new().batch(batch().record("k", "v")).bytes());
+    let text = String::from_utf8(run(alone.path(), &[]).stdout).unwrap().replace('\n', " ");
+    assert!(
+        text.starts_with("no producer with an id wrote here; 1 record has no producer id, and nothing"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_table_says_how_many_rows_it_leaves_out() {
     let dir = written(&log().bytes());
     let text = String::from_utf8(run(dir.path(), &["--rows", "1"]).stdout).unwrap();
     assert!(text.starts_with("2 producer ids in 2 sessions; 1 of them wrote at most 20 records"), "{text}");
     assert!(text.contains("3 sequences from 1 on are missing before sequence 4 at offset 5"), "{text}");
+    assert!(text.replace('\n', " ").contains("(the broker had lost the producer"), "{text}");
     assert!(text.contains("… and 1 session more"), "{text}");
 }
 

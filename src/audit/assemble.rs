@@ -7,7 +7,7 @@ use super::options::{AuditOptions, Records};
 use super::pass::PartitionOutcome;
 use super::positions;
 use super::topics::Topics;
-use crate::facts::{EpochEnds, PartitionContext, PartitionFacts, Sessions};
+use crate::facts::{EpochEnds, EpochSpan, PartitionContext, PartitionFacts, SessionIndex, Sessions};
 use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
@@ -19,8 +19,7 @@ use crate::report::model::{
     ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport, TransactionEpochs,
     TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
-use crate::units::{ProducerEpoch, ProducerId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
 const LISTED: usize = 100;
@@ -174,11 +173,11 @@ fn snapshot_notes(context: &PartitionContext) -> Vec<relations::SnapshotNote> {
 
 /// Whether a partition's first batch of the session's first epoch has a sequence above 0.
 fn begins_midstream(session: &crate::facts::Session) -> bool {
-    let firsts = session.spans.iter().filter_map(|span| span.epochs.first());
-    let earliest = firsts.clone().map(|epoch| epoch.producer_epoch).min();
-    firsts
-        .filter(|epoch| Some(epoch.producer_epoch) == earliest)
-        .any(|epoch| epoch.first_sequence.is_some_and(|first| first != crate::units::Sequence::FIRST))
+    let firsts = || session.spans.iter().map(|span| span.first);
+    let earliest = firsts().map(|first| first.producer_epoch).min();
+    firsts()
+        .filter(|first| Some(first.producer_epoch) == earliest)
+        .any(|first| first.sequence.is_some_and(|first| first != crate::units::Sequence::FIRST))
 }
 
 fn session_note(session: &crate::facts::Session, led: &[usize], internal: &InternalTopics) -> SessionNote {
@@ -512,15 +511,10 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
     let (mut producers, mut omitted): (Vec<ProducerReport>, u64) = (Vec::new(), 0);
     // The producer of the session before, and whether it was told or counted.
     let (mut last, mut told) = (None, false);
-    let styles: Vec<_> = parts
-        .led
-        .iter()
-        .map(|&at| {
-            parts.outcomes.get(at).map_or_else(BTreeMap::new, |outcome| epochs_of_ends(&outcome.facts))
-        })
-        .collect();
+    // Where the epochs of a session in a partition are to be told.
+    let mut places: HashMap<(usize, SessionIndex), (usize, usize)> = HashMap::new();
     // By producer id.
-    for (_, session) in parts.sessions.iter() {
+    for (index, session) in parts.sessions.iter() {
         if last.replace(session.producer_id) != Some(session.producer_id) {
             told = false;
         }
@@ -553,54 +547,83 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
                 producer.sessions_omitted += 1;
                 continue;
             }
-            let epochs: Vec<EpochReport> = span
-                .epochs
-                .iter()
-                .map(|epoch| EpochReport {
-                    producer_epoch: epoch.producer_epoch.map(|epoch| epoch.0),
-                    first_offset: epoch.first_offset.0,
-                    last_offset: epoch.last_offset.0,
-                    first_sequence: epoch.first_sequence.map(crate::units::Sequence::get),
-                    last_sequence: epoch.last_sequence.map(crate::units::Sequence::get),
-                    batches: epoch.batches,
-                    records: epoch.records,
-                })
-                .collect();
+            let sessions = producer.sessions.len();
             producer.sessions.push(SessionReport {
                 session: session.name(),
                 topic: dir.topic.clone(),
                 partition: dir.partition,
                 transactional: session.transactional,
-                transaction_epochs: styles.get(span.partition).and_then(|styles| {
-                    span.epochs
-                        .iter()
-                        .find_map(|epoch| styles.get(&(epoch.producer_id, epoch.producer_epoch)).copied())
+                transaction_epochs: span.ends.map(|ends| match ends {
+                    EpochEnds::Own => TransactionEpochs::OneForAll,
+                    EpochEnds::Next => TransactionEpochs::OneForEach,
                 }),
                 first_offset: span.first_offset.0,
                 last_offset: span.last_offset.0,
-                batches: epochs.iter().map(|epoch| epoch.batches).sum(),
-                records: epochs.iter().map(|epoch| epoch.records).sum(),
+                batches: span.batches,
+                records: span.records,
                 window: Window::new(span.first_timestamp, span.last_timestamp),
-                epochs_omitted: count(epochs.len().saturating_sub(parts.listed())),
-                epochs: epochs.into_iter().take(parts.listed()).collect(),
+                epochs_omitted: 0,
+                epochs: Vec::new(),
             });
+            places.insert((span.partition, index), (producers.len() - 1, sessions));
         }
     }
+    tell_epochs(parts, &places, &mut producers);
     (producers, omitted)
 }
 
-/// What the ends of transactions say of a producer's epochs.
-fn epochs_of_ends(
-    facts: &PartitionFacts,
-) -> BTreeMap<(ProducerId, Option<ProducerEpoch>), TransactionEpochs> {
-    let told = facts.epochs.iter().filter_map(|span| {
-        let style = match span.ends? {
-            EpochEnds::Own => TransactionEpochs::OneForAll,
-            EpochEnds::Next => TransactionEpochs::OneForEach,
-        };
-        Some(((span.producer_id, span.producer_epoch), style))
+/// Adds the epochs of the sessions that are told.
+fn tell_epochs(
+    parts: &Parts<'_>,
+    places: &HashMap<(usize, SessionIndex), (usize, usize)>,
+    producers: &mut [ProducerReport],
+) {
+    let told: BTreeSet<i64> = producers.iter().map(|producer| producer.producer_id).collect();
+    for (partition, &at) in parts.led.iter().enumerate() {
+        let mut of_session: BTreeMap<(usize, usize), Vec<EpochSpan>> = BTreeMap::new();
+        for span in parts.outcomes.get(at).into_iter().flat_map(|outcome| outcome.facts.epochs.iter()) {
+            if !told.contains(&span.producer_id.0) {
+                continue;
+            }
+            let session = parts.sessions.lookup(span.producer_id, span.producer_epoch);
+            if let Some(place) = session.and_then(|session| places.get(&(partition, session))) {
+                of_session.entry(*place).or_default().push(span);
+            }
+        }
+        for ((producer, session), spans) in of_session {
+            let session = producers.get_mut(producer).and_then(|producer| producer.sessions.get_mut(session));
+            let Some(session) = session else { continue };
+            let spans = united(spans);
+            session.epochs_omitted = count(spans.len().saturating_sub(parts.listed()));
+            session.epochs = spans.iter().take(parts.listed()).map(epoch_report).collect();
+        }
+    }
+}
+
+/// Each epoch once, in order of their first offset.
+fn united(mut spans: Vec<EpochSpan>) -> Vec<EpochSpan> {
+    spans.sort_by_key(|span| (span.producer_epoch, span.first_offset));
+    spans.dedup_by(|later, span| {
+        let same = later.producer_epoch == span.producer_epoch;
+        if same {
+            span.join(later);
+        }
+        same
     });
-    told.collect()
+    spans.sort_by_key(|span| span.first_offset);
+    spans
+}
+
+fn epoch_report(epoch: &EpochSpan) -> EpochReport {
+    EpochReport {
+        producer_epoch: epoch.producer_epoch.map(|epoch| epoch.0),
+        first_offset: epoch.first_offset.0,
+        last_offset: epoch.last_offset.0,
+        first_sequence: epoch.first_sequence.map(crate::units::Sequence::get),
+        last_sequence: epoch.last_sequence.map(crate::units::Sequence::get),
+        batches: epoch.batches,
+        records: epoch.records,
+    }
 }
 
 fn transactional_id(value: &str) -> TransactionalId {

@@ -120,7 +120,7 @@ fn may_be_out_of_order(outcome: &PartitionOutcome) -> bool {
 /// Whether two producers with some batches each have written between each other's batches.
 fn are_side_by_side(facts: &PartitionFacts) -> bool {
     let mut ids: BTreeMap<ProducerId, (Offset, Offset, u64)> = BTreeMap::new();
-    for epoch in &facts.epochs {
+    for epoch in facts.epochs.iter() {
         let (first, last, batches) =
             ids.entry(epoch.producer_id).or_insert((epoch.first_offset, epoch.last_offset, 0));
         *first = epoch.first_offset.min(*first);

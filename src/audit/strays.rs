@@ -9,6 +9,7 @@ use super::pass::{PartitionOutcome, Subject};
 use crate::candidates::Fingerprint;
 use crate::candidates::spill::Sorter;
 use crate::error::AuditError;
+use crate::facts::EpochSpan;
 use crate::finding::GapReason;
 use crate::format::{BatchHeader, SegmentItem};
 use crate::input::ReadMode;
@@ -35,17 +36,22 @@ pub(super) fn wanted(
     wanted: &mut Sorter<Wanted>,
 ) -> Result<(), AuditError> {
     let strays = strays(subjects, outcomes, led);
+    let mut of_writer: BTreeMap<_, Vec<(usize, Sequence)>> = BTreeMap::new();
+    for (partition, (id, epoch, sequence)) in strays {
+        of_writer.entry((id, epoch)).or_default().push((partition, sequence));
+    }
     let mut targets: BTreeMap<usize, BTreeSet<Writer>> = BTreeMap::new();
-    for &(partition, writer) in &strays {
-        let mut has_twin_partition = false;
-        for &other in led.iter().filter(|&&other| other != partition) {
-            if outcomes.get(other).is_some_and(|outcome| may_hold(outcome, writer)) {
-                targets.entry(other).or_default().insert(writer);
-                has_twin_partition = true;
+    for &other in led.iter().filter(|_| !of_writer.is_empty()) {
+        let spans = outcomes.get(other).into_iter().flat_map(|outcome| outcome.facts.epochs.iter());
+        for span in spans {
+            let Some(strays) = of_writer.get(&(span.producer_id, span.producer_epoch)) else { continue };
+            for &(partition, sequence) in strays {
+                if partition != other && may_hold(&span, sequence) {
+                    let writer = (span.producer_id, span.producer_epoch, sequence);
+                    targets.entry(other).or_default().insert(writer);
+                    targets.entry(partition).or_default().insert(writer);
+                }
             }
-        }
-        if has_twin_partition {
-            targets.entry(partition).or_default().insert(writer);
         }
     }
     for (partition, writers) in targets {
@@ -94,16 +100,11 @@ fn strays(subjects: &[Subject<'_>], outcomes: &[PartitionOutcome], led: &[usize]
     strays
 }
 
-/// Whether the producer wrote this sequence to the partition, as far as its first and last tell.
-fn may_hold(outcome: &PartitionOutcome, (id, epoch, sequence): Writer) -> bool {
-    outcome.facts.epochs.iter().any(|span| {
-        span.producer_id == id
-            && span.producer_epoch == epoch
-            && span
-                .first_sequence
-                .zip(span.last_sequence)
-                .is_some_and(|(first, last)| first.distance_to(sequence) <= first.distance_to(last))
-    })
+/// Whether the producer wrote this sequence in an epoch, as far as its first and last tell.
+fn may_hold(span: &EpochSpan, sequence: Sequence) -> bool {
+    span.first_sequence
+        .zip(span.last_sequence)
+        .is_some_and(|(first, last)| first.distance_to(sequence) <= first.distance_to(last))
 }
 
 fn find(

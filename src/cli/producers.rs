@@ -84,13 +84,13 @@ pub(super) fn run(arguments: &ProducersArguments, out: &mut dyn Write) -> Result
     let sink = arguments.evidence.sink();
     arguments.output.check(&sink)?;
     let redactor = arguments.evidence.redactor()?;
-    let audit = arguments.evidence.run(&options)?;
+    let mut audit = arguments.evidence.run(&options)?;
     let wanted = Wanted {
         ids: arguments.ids.iter().copied().collect(),
         order: arguments.sort.order(),
         expiration_ms: options.expiration_ms.unwrap_or(DEFAULT_EXPIRATION_MS),
     };
-    let body = Producers::of(&audit.report, audit.remembered, &wanted);
+    let body = Producers::of(&mut audit.report, audit.remembered, &wanted);
     let report = audit.report;
     let reading = Reading::of_verdict(&report.verdict);
     let answer = Answer::new(options.invocation, report.as_of_timestamp, reading, body, report.coverage);

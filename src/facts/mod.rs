@@ -7,12 +7,14 @@
 
 mod commits;
 mod continuity;
+mod epochs;
 mod gaps;
 mod index_walk;
 mod landmarks;
 mod leader_epochs;
 mod ledger;
 mod order;
+mod packed;
 mod producers;
 mod protection;
 mod readable;
@@ -30,13 +32,14 @@ pub use commits::{
     Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Position, PositionKey, Resumed,
     Rewind, RewindKind, Then,
 };
+pub use epochs::Epochs;
 pub use index_walk::{IndexFault, IndexFaultKind, IndexWalk, SegmentIndexes};
 pub use landmarks::{Closing, Landmarks};
 pub use ledger::Ledger;
 pub use order::{MovedBlock, Order};
 pub use producers::DEFAULT_EXPIRATION_MS;
 pub use readable::{Readable, ReadableRecords};
-pub use sessions::{Session, SessionIndex, SessionSpan, SessionStart, Sessions};
+pub use sessions::{EpochEdge, Session, SessionIndex, SessionSpan, SessionStart, Sessions};
 pub use turns::{Contest, TurnFold, Turns, WrittenRecord};
 pub use versions::{
     BatchProtection, OlderBlock, Steps, VersionFold, VersionKind, VersionedBatch, VersionedRecord, Versions,
@@ -534,8 +537,8 @@ pub struct PartitionFacts {
     pub first_timestamp: Option<i64>,
     /// The largest time of a record batch.
     pub last_timestamp: Option<i64>,
-    /// Producers and epochs in order of their first offset.
-    pub epochs: Vec<EpochSpan>,
+    /// What producers wrote in each epoch.
+    pub epochs: Epochs,
     /// Transactions in order of their first offset: all without end, and the newest of the others.
     pub transactions: Vec<TransactionSpan>,
     /// How many older ones, all with an end, are not listed.

@@ -7,16 +7,16 @@
 //! Source: `ProducerStateManager`, `ProducerAppendInfo`; KIP-98, KIP-360, KIP-890.
 
 use super::continuity::{Continuity, Tally};
+use super::epochs::{Epochs, Slots};
 use super::gaps::{Before, GapBook, PendingGap};
-use super::protection::earliest;
 use super::sequence::{Left, Place, SequenceTrack, Transition};
 use super::{
-    EpochEnds, EpochSpan, NewestBatches, Outcome, PartitionContext, SequenceStep, SnapshotEntry, StepKind,
+    EpochEnds, NewestBatches, Outcome, PartitionContext, SequenceStep, SnapshotEntry, StepKind,
     TransactionSpan,
 };
 use crate::format::BatchHeader;
 use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// `producer.id.expiration.ms` where nothing tells it (KIP-854).
 pub const DEFAULT_EXPIRATION_MS: i64 = 86_400_000;
@@ -66,6 +66,8 @@ pub(super) struct ProducerState {
     below_log_start: bool,
     /// What the snapshot at the first file says.
     remembered: Option<Remembered>,
+    /// Where its newest epochs are.
+    epochs: Slots,
 }
 
 impl ProducerState {
@@ -86,8 +88,7 @@ pub(super) enum Beside {
 #[derive(Debug, Default)]
 pub(super) struct Producers {
     pub(super) states: BTreeMap<ProducerId, ProducerState>,
-    spans: Vec<EpochSpan>,
-    span_of: HashMap<(ProducerId, Option<ProducerEpoch>), usize>,
+    epochs: Epochs,
     pub(super) gaps: GapBook,
     steps: Vec<SequenceStep>,
     steps_omitted: u64,
@@ -110,9 +111,9 @@ impl Producers {
         beside: Beside,
     ) {
         let time = (header.max_timestamp != -1).then_some(header.max_timestamp);
-        self.widen_span(header, time);
         let newest = self.newest_timestamp;
         let state = self.states.entry(header.producer_id).or_default();
+        self.epochs.batch(&mut state.epochs, header, time);
         if !context.internal {
             let mut before = Known::of(state, context, newest);
             let repeated = state
@@ -207,49 +208,16 @@ impl Producers {
         std::mem::take(&mut self.newest_batches)
     }
 
-    /// The spans in order of their first offset, the steps, and how many steps were not kept.
-    pub(super) fn finish(mut self) -> (Vec<EpochSpan>, GapBook, Vec<SequenceStep>, u64) {
-        self.spans.shrink_to_fit();
-        (self.spans, self.gaps, self.steps, self.steps_omitted)
-    }
-
-    fn widen_span(&mut self, header: &BatchHeader, time: Option<i64>) {
-        let records = u64::from(header.records_count.unwrap_or(0));
-        let first_time = header.first_timestamp().map(|time| time.0);
-        let key = (header.producer_id, header.producer_epoch);
-        if let Some(span) = self.span_of.get(&key).and_then(|&at| self.spans.get_mut(at)) {
-            span.transactional |= header.is_transactional();
-            span.last_offset = header.last_offset();
-            span.last_sequence = header.last_sequence();
-            span.batches = span.batches.saturating_add(1);
-            span.records = span.records.saturating_add(records);
-            span.first_timestamp = earliest(span.first_timestamp, first_time);
-            span.last_timestamp = span.last_timestamp.max(time);
-        } else {
-            self.span_of.insert(key, self.spans.len());
-            self.spans.push(EpochSpan {
-                producer_id: header.producer_id,
-                producer_epoch: header.producer_epoch,
-                transactional: header.is_transactional(),
-                first_offset: header.base_offset,
-                last_offset: header.last_offset(),
-                first_sequence: header.base_sequence,
-                last_sequence: header.last_sequence(),
-                batches: 1,
-                records,
-                first_timestamp: first_time,
-                last_timestamp: time,
-                closed_by_next: false,
-                ends: None,
-            });
-        }
+    /// The epochs, the gaps, the steps, and how many steps were not kept.
+    pub(super) fn finish(self) -> (Epochs, GapBook, Vec<SequenceStep>, u64) {
+        (self.epochs.finished(), self.gaps, self.steps, self.steps_omitted)
     }
 
     /// A marker has ended a transaction of its producer.
     pub(super) fn ended(&mut self, ended: &TransactionSpan) {
         let (Some(data), Some(marker)) = (ended.producer_epoch, ended.marker_epoch) else { return };
-        let at = self.span_of.get(&(ended.producer_id, Some(data)));
-        let Some(span) = at.and_then(|&at| self.spans.get_mut(at)) else { return };
+        let slots = self.states.get(&ended.producer_id).map(|state| state.epochs).unwrap_or_default();
+        let Some(span) = self.epochs.find(slots, Some(data)) else { return };
         span.closed_by_next |= data.0.checked_add(1) == Some(marker.0);
         match ended.outcome {
             Outcome::Committed | Outcome::Aborted if data == marker => span.ends = Some(EpochEnds::Own),

@@ -12,9 +12,8 @@
 //! session; only `__transaction_state` tells ([`SessionStart::EpochStep`] keeps the doubt).
 
 use super::protection::earliest;
-use super::{EpochSpan, PartitionContext, PartitionFacts};
-use crate::units::{Offset, ProducerEpoch, ProducerId};
-use std::collections::BTreeSet;
+use super::{EpochEnds, EpochSpan, PartitionContext, PartitionFacts};
+use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
 
 /// Stands for a session within [`Sessions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +30,10 @@ pub struct Session {
     pub transactional: bool,
     /// What says that a session begins here.
     pub start: SessionStart,
+    /// Its lowest epoch.
+    pub first_epoch: Option<ProducerEpoch>,
+    /// Its highest epoch.
+    pub last_epoch: Option<ProducerEpoch>,
     /// What it wrote, by partition, in the order in which partitions were given.
     pub spans: Vec<SessionSpan>,
 }
@@ -66,8 +69,24 @@ pub struct SessionSpan {
     pub batches: u64,
     /// Its records, as they are now.
     pub records: u64,
-    /// Its epochs, in order of their first offset.
-    pub epochs: Vec<EpochSpan>,
+    /// Where it began to write here.
+    pub first: EpochEdge,
+    /// Where it wrote last.
+    pub last: EpochEdge,
+    /// Its epochs here; one that it went back to counts again.
+    pub epochs: u64,
+    /// Which epoch the markers of its transactions have, as the first says that tells it.
+    pub ends: Option<EpochEnds>,
+    ends_at: Offset,
+}
+
+/// One end of what a session wrote to a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EpochEdge {
+    /// The epoch.
+    pub producer_epoch: Option<ProducerEpoch>,
+    /// The sequence.
+    pub sequence: Option<Sequence>,
 }
 
 impl Session {
@@ -100,39 +119,46 @@ impl Session {
 /// The sessions of all producers.
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
+    /// By producer id and epochs.
     sessions: Vec<Session>,
-    /// Which session each id and epoch is of, in their order.
-    index: Vec<(ProducerId, Option<ProducerEpoch>, SessionIndex)>,
 }
 
 impl Sessions {
     /// Finds the sessions in the facts of all partitions (of the leading replica of each).
     #[must_use]
     pub fn build(partitions: &[(&PartitionContext, &PartitionFacts)]) -> Self {
-        let count = partitions.iter().map(|(_, facts)| facts.epochs.len()).sum();
-        let mut written: Vec<Written> = Vec::with_capacity(count);
-        let mut closed_by_next = BTreeSet::new();
-        for (partition, (_, facts)) in partitions.iter().enumerate() {
-            let spans = facts.epochs.iter().enumerate();
-            written.extend(spans.map(|(at, span)| (span.producer_id, span.producer_epoch, partition, at)));
-            let closed = facts.epochs.iter().filter(|span| span.closed_by_next);
-            closed_by_next.extend(closed.filter_map(|span| Some((span.producer_id, span.producer_epoch?))));
+        let mut seen = SeenEpochs::default();
+        for (context, facts) in partitions {
+            for span in facts.epochs.iter() {
+                seen.add(context, &span);
+            }
         }
-        written.sort_unstable();
         let mut this = Self::default();
-        for of_id in written.chunk_by(|a, b| a.0 == b.0) {
-            this.add(partitions, of_id, &closed_by_next);
+        for of_id in seen.finish().chunk_by(|a, b| a.producer_id == b.producer_id) {
+            this.add(of_id);
         }
         this.sessions.shrink_to_fit();
-        this.index.shrink_to_fit();
+        for (partition, (_, facts)) in partitions.iter().enumerate() {
+            for span in facts.epochs.iter() {
+                let at = this.lookup(span.producer_id, span.producer_epoch);
+                if let Some(session) = at.and_then(|at| this.sessions.get_mut(at.0)) {
+                    session.widen(partition, &span);
+                }
+            }
+        }
+        for session in &mut this.sessions {
+            session.spans.shrink_to_fit();
+        }
         this
     }
 
     /// The session that an id and epoch belong to.
     #[must_use]
     pub fn lookup(&self, id: ProducerId, epoch: Option<ProducerEpoch>) -> Option<SessionIndex> {
-        let at = self.index.binary_search_by_key(&(id, epoch), |&(id, epoch, _)| (id, epoch)).ok()?;
-        self.index.get(at).map(|&(.., index)| index)
+        let begun = |session: &Session| (session.producer_id, session.first_epoch) <= (id, epoch);
+        let at = self.sessions.partition_point(begun).checked_sub(1)?;
+        let session = self.sessions.get(at)?;
+        (session.producer_id == id && epoch <= session.last_epoch).then_some(SessionIndex(at))
     }
 
     /// The same as relations count sessions.
@@ -152,74 +178,113 @@ impl Sessions {
         self.sessions.iter().enumerate().map(|(at, session)| (SessionIndex(at), session))
     }
 
-    /// Adds the sessions of one producer id.
-    fn add(
-        &mut self,
-        partitions: &[(&PartitionContext, &PartitionFacts)],
-        of_id: &[Written],
-        closed_by_next: &BTreeSet<(ProducerId, ProducerEpoch)>,
-    ) {
-        let span_of = |&(_, _, partition, at): &Written| {
-            let (context, facts) = partitions.get(partition)?;
-            Some((context, facts.epochs.get(at)?))
-        };
-        let spans = || of_id.iter().filter_map(span_of);
-        let transactional = spans().any(|(context, span)| span.transactional && !context.internal);
-        let (first, mut number) = (self.sessions.len(), 0);
-        let mut previous: Option<Option<ProducerEpoch>> = None;
-        for of_epoch in of_id.chunk_by(|a, b| a.1 == b.1) {
-            let Some(&(id, epoch, ..)) = of_epoch.first() else { continue };
+    /// Adds the sessions of one producer id, whose epochs come in their order.
+    fn add(&mut self, of_id: &[SeenEpoch]) {
+        let transactional = of_id.iter().any(|seen| seen.transactional);
+        let mut number = 0;
+        let mut previous: Option<&SeenEpoch> = None;
+        for seen in of_id {
+            let (id, epoch) = (seen.producer_id, seen.producer_epoch);
             // A transaction of protocol 2 went before.
-            let is_next = |from: Option<ProducerEpoch>| {
-                from.zip(epoch).is_some_and(|(from, to)| {
-                    from.0.checked_add(1) == Some(to.0) && closed_by_next.contains(&(id, from))
-                })
+            let is_next = |previous: &SeenEpoch| {
+                let next = previous.producer_epoch.and_then(|from| from.0.checked_add(1));
+                previous.closed_by_next && next == epoch.map(|epoch| epoch.0) && next.is_some()
             };
-            if !previous.is_some_and(|previous| !transactional || is_next(previous)) {
-                number += 1;
-                let start = previous
-                    .map_or(SessionStart::FirstSeen, |from| SessionStart::EpochStep { from, to: epoch });
-                self.sessions.push(Session {
-                    producer_id: id,
-                    number,
-                    transactional,
-                    start,
-                    spans: Vec::new(),
-                });
-            }
-            if let Some(session) = self.sessions.last_mut() {
-                for written in of_epoch {
-                    if let Some((_, span)) = span_of(written) {
-                        session.widen(written.2, span);
-                    }
+            let goes_on = previous.is_some_and(|previous| !transactional || is_next(previous));
+            match self.sessions.last_mut() {
+                Some(session) if goes_on => session.last_epoch = epoch,
+                _ => {
+                    number += 1;
+                    let start = previous.map_or(SessionStart::FirstSeen, |from| SessionStart::EpochStep {
+                        from: from.producer_epoch,
+                        to: epoch,
+                    });
+                    self.sessions.push(Session {
+                        producer_id: id,
+                        number,
+                        transactional,
+                        start,
+                        first_epoch: epoch,
+                        last_epoch: epoch,
+                        spans: Vec::new(),
+                    });
                 }
             }
-            self.index.push((id, epoch, SessionIndex(self.sessions.len().saturating_sub(1))));
-            previous = Some(epoch);
+            previous = Some(seen);
         }
-        // Epochs came in their own order; a partition holds them in the order of its log.
-        for session in self.sessions.iter_mut().skip(first) {
-            session.spans.shrink_to_fit();
-            for span in &mut session.spans {
-                span.epochs.sort_by_key(|epoch| epoch.first_offset);
-                span.epochs.shrink_to_fit();
+    }
+}
+
+/// An epoch that some partition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct SeenEpoch {
+    producer_id: ProducerId,
+    producer_epoch: Option<ProducerEpoch>,
+    transactional: bool,
+    closed_by_next: bool,
+}
+
+/// The epochs of all partitions, each once.
+#[derive(Debug, Default)]
+struct SeenEpochs {
+    all: Vec<SeenEpoch>,
+    /// How many there are at which each is made one again.
+    most: usize,
+}
+
+impl SeenEpochs {
+    fn add(&mut self, context: &PartitionContext, span: &EpochSpan) {
+        if self.all.len() >= self.most.max(1 << 16) {
+            self.unite();
+            self.most = self.all.len().saturating_mul(2);
+        }
+        self.all.push(SeenEpoch {
+            producer_id: span.producer_id,
+            producer_epoch: span.producer_epoch,
+            transactional: span.transactional && !context.internal,
+            closed_by_next: span.closed_by_next,
+        });
+    }
+
+    fn unite(&mut self) {
+        self.all.sort_unstable();
+        self.all.dedup_by(|later, kept| {
+            let same = (later.producer_id, later.producer_epoch) == (kept.producer_id, kept.producer_epoch);
+            if same {
+                kept.transactional |= later.transactional;
+                kept.closed_by_next |= later.closed_by_next;
             }
-        }
+            same
+        });
+    }
+
+    fn finish(mut self) -> Vec<SeenEpoch> {
+        self.unite();
+        self.all
     }
 }
 
 impl Session {
     fn widen(&mut self, partition: usize, epoch: &EpochSpan) {
+        let edge = |sequence| EpochEdge { producer_epoch: epoch.producer_epoch, sequence };
+        let (first, last) = (edge(epoch.first_sequence), edge(epoch.last_sequence));
         match self.spans.binary_search_by_key(&partition, |span| span.partition) {
             Ok(at) => {
                 let Some(span) = self.spans.get_mut(at) else { return };
-                span.first_offset = span.first_offset.min(epoch.first_offset);
-                span.last_offset = span.last_offset.max(epoch.last_offset);
+                if epoch.first_offset < span.first_offset {
+                    (span.first_offset, span.first) = (epoch.first_offset, first);
+                }
+                if epoch.last_offset > span.last_offset {
+                    (span.last_offset, span.last) = (epoch.last_offset, last);
+                }
+                if epoch.ends.is_some() && (span.ends.is_none() || epoch.first_offset < span.ends_at) {
+                    (span.ends, span.ends_at) = (epoch.ends, epoch.first_offset);
+                }
                 span.first_timestamp = earliest(span.first_timestamp, epoch.first_timestamp);
                 span.last_timestamp = span.last_timestamp.max(epoch.last_timestamp);
                 span.batches = span.batches.saturating_add(epoch.batches);
                 span.records = span.records.saturating_add(epoch.records);
-                span.epochs.push(epoch.clone());
+                span.epochs += 1;
             }
             Err(at) => self.spans.insert(
                 at,
@@ -231,33 +296,34 @@ impl Session {
                     last_timestamp: epoch.last_timestamp,
                     batches: epoch.batches,
                     records: epoch.records,
-                    epochs: vec![epoch.clone()],
+                    first,
+                    last,
+                    epochs: 1,
+                    ends: epoch.ends,
+                    ends_at: epoch.first_offset,
                 },
             ),
         }
     }
 }
 
-/// What one producer id wrote in one epoch to one partition: the partition, and which of its spans.
-type Written = (ProducerId, Option<ProducerEpoch>, usize, usize);
-
 #[cfg(test)]
 mod tests {
     use super::super::script::fold;
     use super::*;
 
-    fn names(scripts: &[&str]) -> Vec<(String, usize)> {
+    fn names(scripts: &[&str]) -> Vec<(String, u64)> {
         let facts: Vec<PartitionFacts> = scripts.iter().map(|script| fold(script)).collect();
         let context = PartitionContext::default();
         let partitions: Vec<_> = facts.iter().map(|facts| (&context, facts)).collect();
         let sessions = Sessions::build(&partitions);
         sessions
             .iter()
-            .map(|(_, session)| (session.name(), session.spans.iter().map(|span| span.epochs.len()).sum()))
+            .map(|(_, session)| (session.name(), session.spans.iter().map(|span| span.epochs).sum()))
             .collect()
     }
 
-    fn told(expected: &[(&str, usize)]) -> Vec<(String, usize)> {
+    fn told(expected: &[(&str, u64)]) -> Vec<(String, u64)> {
         expected.iter().map(|&(name, epochs)| (name.to_owned(), epochs)).collect()
     }
 

@@ -7,6 +7,7 @@
 //! [`RANGES_OF_A_BLOCK`]th one has its place in a list.
 
 use super::Outcome;
+use super::packed::{Unpack, put};
 use crate::units::Offset;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -73,8 +74,9 @@ impl Withheld {
         first.into_iter().flat_map(|block| self.unpacked(block)).chain(self.newest)
     }
 
-    fn unpacked(&self, block: Block) -> Unpack<'_> {
-        Unpack { rest: self.packed.get(block.at..).unwrap_or_default(), behind: block.behind }
+    fn unpacked(&self, block: Block) -> Ranges<'_> {
+        let bytes = Unpack::new(self.packed.get(block.at..).unwrap_or_default());
+        Ranges { bytes, behind: block.behind }
     }
 
     /// Adds a range that does not begin before the others. It joins the newest where it touches it and
@@ -178,46 +180,23 @@ impl Collected {
 }
 
 /// Reads ranges out of their bytes.
-struct Unpack<'b> {
-    rest: &'b [u8],
+struct Ranges<'b> {
+    bytes: Unpack<'b>,
     behind: Offset,
 }
 
-impl Iterator for Unpack<'_> {
+impl Iterator for Ranges<'_> {
     type Item = WithheldRange;
 
     fn next(&mut self) -> Option<WithheldRange> {
-        let gap = self.take()?;
-        let length = self.take()?;
+        let gap = self.bytes.take()?;
+        let length = self.bytes.take()?;
         let first_offset = Offset(self.behind.0.saturating_add_unsigned(gap));
         let last_offset = Offset(first_offset.0.saturating_add_unsigned(length >> 1));
         self.behind = last_offset;
         let outcome = if length & 1 == 1 { Outcome::Open } else { Outcome::Aborted };
         Some(WithheldRange { first_offset, last_offset, outcome })
     }
-}
-
-impl Unpack<'_> {
-    fn take(&mut self) -> Option<u64> {
-        let (mut number, mut shift) = (0, 0);
-        loop {
-            let (&byte, rest) = self.rest.split_first()?;
-            self.rest = rest;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-            shift += 7;
-        }
-    }
-}
-
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(u8::try_from(number & 0x7f).unwrap_or_default() | 0x80);
-        number >>= 7;
-    }
-    bytes.push(u8::try_from(number).unwrap_or_default());
 }
 
 fn distance(from: Offset, to: Offset) -> u64 {

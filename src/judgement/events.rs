@@ -315,7 +315,6 @@ fn of_sessions(partitions: &[Partition<'_>], sessions: &Sessions, each: &mut Eac
             else {
                 continue;
             };
-            let (first, last) = (span.epochs.first(), span.epochs.last());
             let wrote = |epoch: Option<ProducerEpoch>, sequence: Option<Sequence>| {
                 let epoch = epoch.map(|epoch| format!("epoch {epoch}"));
                 let sequence = sequence.map(|sequence| format!("sequence {sequence}"));
@@ -331,14 +330,13 @@ fn of_sessions(partitions: &[Partition<'_>], sessions: &Sessions, each: &mut Eac
                 each(Brief { kind, time, place, whole: &whole });
             };
             tell(EventKind::SessionBegin, span.first_timestamp, span.first_offset, &|name| {
-                let begin = first.map(|epoch| wrote(epoch.producer_epoch, epoch.first_sequence));
-                format!("{name} is first seen here: {}", begin.unwrap_or_default())
+                let begin = wrote(span.first.producer_epoch, span.first.sequence);
+                format!("{name} is first seen here: {begin}")
             });
             tell(EventKind::SessionEnd, span.last_timestamp, span.last_offset, &|name| {
-                let end = last.map(|epoch| wrote(epoch.producer_epoch, epoch.last_sequence));
+                let end = wrote(span.last.producer_epoch, span.last.sequence);
                 format!(
-                    "{name} is last seen here: {}, {} in all",
-                    end.unwrap_or_default(),
+                    "{name} is last seen here: {end}, {} in all",
                     count(span.records, "record", "records")
                 )
             });

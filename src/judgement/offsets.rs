@@ -185,7 +185,7 @@ fn cut_producers((context, facts): Partition<'_>) -> Vec<String> {
     }
     let line = |(id, (file, entry)): (&ProducerId, &(&str, &SnapshotEntry))| {
         let (offset, sequence) = (entry.last_offset?, entry.last_sequence?);
-        let held = facts.epochs.iter().rev().find(|span| span.producer_id == *id);
+        let held = facts.epochs.iter().filter(|span| span.producer_id == *id).last();
         let held = match held.and_then(|span| Some((span.last_sequence?, span.last_offset))) {
             Some((last, at)) => format!("the log holds it up to sequence {last} at offset {at}"),
             None => "the log holds nothing of it".to_owned(),

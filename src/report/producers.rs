@@ -25,6 +25,12 @@ pub struct Producers {
     pub producers: Vec<Producer>,
     /// How many came and went, over all that were chosen.
     pub churn: Churn,
+    /// Records without producer id, of which nothing tells who wrote them; internal topics aside.
+    #[serde(default)]
+    pub records_without_id: u64,
+    /// Ids that were asked for and are nowhere.
+    #[serde(default)]
+    pub not_found: Vec<i64>,
     /// What is wrong with producers: gaps, anomalies, snapshots, open transactions, churn.
     pub findings: Vec<Finding>,
 }
@@ -163,30 +169,32 @@ pub struct Wanted {
 }
 
 impl Producers {
-    /// Puts together what the report and the snapshots say.
+    /// Puts together what the report and the snapshots say; takes the producers out of the report.
     #[must_use]
-    pub fn of(report: &Report, snapshots: BTreeMap<i64, Vec<SnapshotState>>, wanted: &Wanted) -> Self {
+    pub fn of(report: &mut Report, snapshots: BTreeMap<i64, Vec<SnapshotState>>, wanted: &Wanted) -> Self {
         let mut snapshots = snapshots;
+        let told = std::mem::take(&mut report.producers);
         let is_wanted = |id: i64| wanted.ids.is_empty() || wanted.ids.contains(&id);
         let gaps = gaps_by_place(&report.findings);
         let open = open_transactions(&report.findings);
         let mut producers: Vec<Producer> = Vec::new();
-        for producer in report.producers.iter().filter(|producer| is_wanted(producer.producer_id)) {
+        for producer in told.into_iter().filter(|producer| is_wanted(producer.producer_id)) {
             let id = producer.producer_id;
-            let mut later: BTreeMap<(&str, i32), i64> = BTreeMap::new();
+            let mut later: BTreeMap<(String, i32), i64> = BTreeMap::new();
             for session in &producer.sessions {
-                let last = later.entry((&session.topic, session.partition)).or_insert(session.first_offset);
+                let place = (session.topic.clone(), session.partition);
+                let last = later.entry(place).or_insert(session.first_offset);
                 *last = (*last).max(session.first_offset);
             }
             let sessions: Vec<ProducerSession> = producer
                 .sessions
-                .iter()
+                .into_iter()
                 .map(|session| {
                     let place = (session.topic.as_str(), session.partition, id);
                     let within = session.first_offset..=session.last_offset;
                     let own = gaps.get(&place).into_iter().flatten();
                     let goes_on =
-                        later.get(&(session.topic.as_str(), session.partition)) > Some(&session.first_offset);
+                        later.get(&(session.topic.clone(), session.partition)) > Some(&session.first_offset);
                     let is_open =
                         open.get(&place).is_some_and(|opens| opens.iter().any(|at| within.contains(at)));
                     ProducerSession {
@@ -194,14 +202,14 @@ impl Producers {
                             .filter(|gap| within.contains(&gap.at_offset))
                             .map(|&gap| gap.clone())
                             .collect(),
-                        ended_by: ended_by(session, goes_on, is_open, report.as_of_timestamp, wanted),
-                        session: session.clone(),
+                        ended_by: ended_by(&session, goes_on, is_open, report.as_of_timestamp, wanted),
+                        session,
                     }
                 })
                 .collect();
             producers.push(Producer {
                 producer_id: id,
-                transactional_id: producer.transactional_id.clone(),
+                transactional_id: producer.transactional_id,
                 records: sessions.iter().map(|session| session.session.records).sum(),
                 partitions: later.len() as u64,
                 sessions,
@@ -215,9 +223,17 @@ impl Producers {
         }
         let churn = churn(&producers);
         in_order(&mut producers, wanted.order);
+        let findings = report.findings.iter();
         let findings =
-            report.findings.iter().filter(|finding| is_about_producers(finding)).cloned().collect();
-        Self { producers, churn, findings }
+            findings.filter(|finding| is_about_producers(finding) && concerns(finding, &wanted.ids)).cloned();
+        let found: BTreeSet<i64> = producers.iter().map(|producer| producer.producer_id).collect();
+        Self {
+            churn,
+            records_without_id: records_without_id(report),
+            not_found: wanted.ids.difference(&found).copied().collect(),
+            findings: findings.collect(),
+            producers,
+        }
     }
 }
 
@@ -307,6 +323,24 @@ fn in_order(producers: &mut [Producer], order: Order) {
         Order::Last => producers.sort_by_key(|producer| (Reverse(producer.last()), producer.producer_id)),
         Order::Gaps => producers.sort_by_key(|producer| (Reverse(producer.missing()), producer.producer_id)),
     }
+}
+
+fn records_without_id(report: &Report) -> u64 {
+    let partitions = report.topics.iter().filter(|topic| !topic.internal).flat_map(|topic| &topic.partitions);
+    partitions.map(|at| at.protection.unprotected_records + at.protection.legacy_records).sum()
+}
+
+/// Whether a finding may be about one of these ids, or no id was asked for.
+fn concerns(finding: &Finding, ids: &BTreeSet<i64>) -> bool {
+    let gaps = finding.gaps.iter().map(|gap| gap.producer_id);
+    let transactions = finding.transactions.iter().map(|transaction| transaction.producer_id);
+    let snapshots = finding.snapshots.iter().filter_map(|difference| difference.producer_id);
+    let mut named = gaps.chain(transactions).chain(snapshots).peekable();
+    ids.is_empty()
+        || match named.peek() {
+            Some(_) => named.any(|id| ids.contains(&id)),
+            None => finding.code != Code::ProducerChurn,
+        }
 }
 
 fn is_about_producers(finding: &Finding) -> bool {

@@ -1,6 +1,7 @@
 //! `producers` for a terminal: a summary, one row for each session in each partition, what is missing,
 //! and the findings about producers.
 
+use super::singles::reason;
 use super::{coverage, escaped, finding, named};
 use crate::finding::phrase::range;
 use crate::finding::{Gap, Severity};
@@ -15,6 +16,8 @@ use std::io::{self, Write};
 
 /// Gaps of a session that are shown.
 const GAPS: usize = 3;
+/// Ids that were asked for in vain and are named.
+const NOT_FOUND: usize = 5;
 /// Findings that are shown.
 const FINDINGS: usize = 10;
 
@@ -51,8 +54,11 @@ pub fn write(
 
 fn headline(body: &Producers) -> String {
     let churn = &body.churn;
-    let mut said =
-        format!("{} in {}", counted(churn.producers, "producer id"), counted(churn.sessions, "session"));
+    let mut said = if churn.producers == 0 {
+        "no producer with an id wrote here".to_owned()
+    } else {
+        format!("{} in {}", counted(churn.producers, "producer id"), counted(churn.sessions, "session"))
+    };
     if churn.short_lived > 0 {
         said =
             format!("{said}; {} of them wrote at most 20 records within a minute", number(churn.short_lived));
@@ -61,6 +67,18 @@ fn headline(body: &Producers) -> String {
     if remembered > 0 {
         let verb = if remembered == 1 { "is" } else { "are" };
         said = format!("{said}; {} {verb} only in snapshots", counted(remembered, "more id"));
+    }
+    if body.records_without_id > 0 {
+        let records = counted(body.records_without_id, "record");
+        let verb = if body.records_without_id == 1 { "has" } else { "have" };
+        let whom = if body.records_without_id == 1 { "it" } else { "them" };
+        said = format!("{said}; {records} {verb} no producer id, and nothing tells who wrote {whom}");
+    }
+    if !body.not_found.is_empty() {
+        let ids: Vec<String> = body.not_found.iter().take(NOT_FOUND).map(i64::to_string).collect();
+        let more = body.not_found.len().saturating_sub(ids.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        said = format!("{said}; nothing here knows {}{more}", ids.join(", "));
     }
     format!("{said}.")
 }
@@ -147,15 +165,8 @@ fn gap_line(session: &ProducerSession, gap: &Gap) -> String {
         },
         gap.found,
         gap.at_offset,
-        reason(gap),
+        reason(&gap.reason),
     )
-}
-
-fn reason(gap: &Gap) -> String {
-    serde_json::to_value(gap.reason)
-        .ok()
-        .and_then(|name| name.as_str().map(str::to_owned))
-        .unwrap_or_default()
 }
 
 fn row(producer: &Producer, told: &ProducerSession, zone: &Zone) -> [String; 8] {

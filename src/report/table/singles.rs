@@ -100,7 +100,7 @@ fn gap(gap: &Gap) -> String {
     )
 }
 
-fn reason(reason: &GapReason) -> &str {
+pub(super) fn reason(reason: &GapReason) -> &str {
     match reason {
         GapReason::Retention => "retention removed them",
         GapReason::LogStartMoved => "the log start was moved past them",
