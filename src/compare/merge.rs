@@ -150,9 +150,8 @@ impl Merge<'_> {
                     }
                 }
             } else {
-                let both = [Some(batch_a), Some(batch_b)];
-                self.comparison.differ(DifferenceKind::LeaderEpoch, batch_a.low.max(a.low), both);
-                self.comparison.differ(DifferenceKind::LeaderEpoch, last_a, both);
+                let (both, from) = ([Some(batch_a), Some(batch_b)], batch_a.low.max(a.low));
+                self.comparison.differ_over(DifferenceKind::LeaderEpoch, (from, last_a), records, both);
             }
             a.advance();
             b.advance();

@@ -258,6 +258,17 @@ impl Comparison {
 
     /// Notes one offset at which the logs differ.
     pub(super) fn differ(&mut self, kind: DifferenceKind, offset: Offset, held: [Option<&Held>; 2]) {
+        self.differ_over(kind, (offset, offset), 1, held);
+    }
+
+    /// Notes offsets of one batch at which the logs differ, and how many records stand there.
+    pub(super) fn differ_over(
+        &mut self,
+        kind: DifferenceKind,
+        (offset, last_offset): (Offset, Offset),
+        number: u64,
+        held: [Option<&Held>; 2],
+    ) {
         let earliest = self.first_difference.is_none_or(|first| offset < first);
         if earliest {
             self.first_difference = Some(offset);
@@ -283,7 +294,7 @@ impl Comparison {
         let listed = self.differences_omitted == 0;
         let mut last = self.differences.last_mut().filter(|_| listed);
         if let Some(last) = &mut last {
-            last.last_offset = offset;
+            last.last_offset = last_offset;
         }
         for (at, held) in held.into_iter().enumerate() {
             let (Some(held), Some(epochs), Some(records)) =
@@ -291,7 +302,7 @@ impl Comparison {
             else {
                 continue;
             };
-            let count = u64::from(!held.header.is_control());
+            let count = if held.header.is_control() { 0 } else { number };
             Epochs::join(epochs, held.header.partition_leader_epoch);
             *records += count;
             if let Some(last) = &mut last {

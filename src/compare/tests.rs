@@ -390,12 +390,15 @@ fn a_cleaner_in_the_newer_log_may_have_taken_what_a_later_record_replaces() {
 #[test]
 fn an_equal_record_of_another_writer_or_leader_is_a_difference() {
     let by = |id, epoch: i32| {
-        one(ten().leader_epoch(epoch).batch(batch().producer(id, 0, 0).record("x", "v").record("y", "v")))
+        let sent = batch().producer(id, 0, 0).record("x", "v").record("y", "v").record("z", "v");
+        one(ten().leader_epoch(epoch).batch(sent))
     };
     let comparison = compared(&by(8, 1), &by(9, 1));
-    assert_eq!(kinds(&comparison), [(DifferenceKind::Writer, 20, 21)]);
+    assert_eq!(kinds(&comparison), [(DifferenceKind::Writer, 20, 22)]);
+    assert_eq!(comparison.differing_records, [3, 3]);
     let comparison = compared(&by(8, 1), &by(8, 2));
-    assert_eq!(kinds(&comparison), [(DifferenceKind::LeaderEpoch, 20, 21)]);
+    assert_eq!(kinds(&comparison), [(DifferenceKind::LeaderEpoch, 20, 22)]);
+    assert_eq!(comparison.differing_records, [3, 3]);
 }
 
 #[test]

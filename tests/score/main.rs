@@ -47,6 +47,7 @@ const PASSING: &[&str] = &[
     "epoch-bump-rewrite",
     "expired-producer",
     "expired-retry",
+    "failover-resend",
     "fan-out-restart",
     "header-id",
     "keyed-multi-partition",

@@ -27,6 +27,7 @@ class Batch:
     transactional: bool
     control: bool
     codec: str
+    leader_epoch: int = -1
     marker: str = ""
     legacy: bool = False    # a message of format 0 or 1, or its wrapper
     records: list = field(default_factory=list)
@@ -76,8 +77,8 @@ def read(release, files):
             topic, _, number = line.split("/")[-2].rpartition("-")
             partition = int(number)
         elif m := BATCH.match(line):
-            base, _, count, first, last, pid, epoch, _ = (int(n) for n in m.groups()[:8])
-            batches.append(Batch(topic, partition, base, count, first, last, pid, epoch, m[9] == "true", m[10] == "true", codec(line)))
+            base, _, count, first, last, pid, epoch, leader_epoch = (int(n) for n in m.groups()[:8])
+            batches.append(Batch(topic, partition, base, count, first, last, pid, epoch, m[9] == "true", m[10] == "true", codec(line), leader_epoch))
         elif m := LEGACY_BATCH.match(line):
             batches.append(Batch(topic, partition, int(m[1]), 1, -1, -1, -1, -1, False, False, codec(line), legacy=True))
         elif m := MARKER.match(line):

@@ -164,15 +164,15 @@ def positions(commits):
 
 
 def compared(lab, folders):
-    """Where two replicas of one partition do not hold the same records, offset by offset."""
+    """Where two replicas of one partition do not hold the same records of the same leader, offset by offset."""
     replicas = {}
     for folder in folders:
         for b in stored.read(lab.release, stored.logs([folder], lab.topics)):
             log = replicas.setdefault((b.topic, b.partition), {}).setdefault(folder.name, {})
             if b.control:
-                log[b.base_offset] = (b.marker, b.producer_id, b.producer_epoch)
+                log[b.base_offset] = (b.marker, b.producer_id, b.producer_epoch, b.leader_epoch)
             for r in b.records:
-                log[r.offset] = (r.key, r.value, b.producer_id, b.producer_epoch, r.sequence)
+                log[r.offset] = (r.key, r.value, b.producer_id, b.producer_epoch, r.sequence, b.leader_epoch)
     out = []
     for (topic, partition), logs in sorted(replicas.items()):
         first, *others = sorted(logs)
