@@ -227,7 +227,7 @@ impl Ledger {
         let beside = if open { Beside::OpenTransaction } else { Beside::Nothing };
         self.producers.data(&self.context, &self.continuity, header, beside);
         if header.is_transactional() {
-            self.transactions.data(header, self.clock);
+            self.transactions.data(header);
         }
         // An open transaction keeps its producer from expiring, and its marker renews the time.
         if !self.context.internal && !header.is_transactional() {

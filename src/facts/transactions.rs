@@ -24,6 +24,8 @@ pub(super) struct Transactions {
     open: BTreeMap<ProducerId, Open>,
     /// Open ones behind whose first batch no broker's time was seen yet.
     undated: Vec<ProducerId>,
+    /// How far the clock of the leaders has come.
+    clock: Option<i64>,
     committed: VecDeque<TransactionSpan>,
     aborted: VecDeque<TransactionSpan>,
     /// Those that a file beside the log contradicts, and those of which nobody knows how they ended.
@@ -55,8 +57,8 @@ pub(super) struct Marker {
 }
 
 impl Transactions {
-    /// A transactional data batch; `clock` is how far the clock of the leaders had come.
-    pub(super) fn data(&mut self, header: &BatchHeader, clock: Option<i64>) {
+    /// A transactional data batch.
+    pub(super) fn data(&mut self, header: &BatchHeader) {
         let (first, last) = (header.base_offset, header.last_offset());
         let time = header.first_timestamp().map(|time| time.0);
         let appended = time.filter(|_| header.timestamp_type() == TimestampType::LogAppendTime);
@@ -75,7 +77,7 @@ impl Transactions {
                 first_timestamp: time,
                 last_timestamp: None,
                 times: header.timestamp_type(),
-                appended_from: appended.or(clock),
+                appended_from: appended.or(self.clock),
                 appended_by: appended,
                 marker_timestamp: None,
                 outcome: Outcome::Open,
@@ -88,7 +90,8 @@ impl Transactions {
         // belongs to the newest data.
         open.span.producer_epoch = open.span.producer_epoch.max(header.producer_epoch);
         open.span.first_timestamp = open.span.first_timestamp.or(time);
-        open.span.last_timestamp = open.span.last_timestamp.max(time);
+        let last_time = (header.max_timestamp != -1).then_some(header.max_timestamp);
+        open.span.last_timestamp = open.span.last_timestamp.max(last_time);
         match open.ranges.last_mut() {
             Some(range) if range.1.next() == first => range.1 = last,
             _ => open.ranges.push((first, last)),
@@ -97,6 +100,7 @@ impl Transactions {
 
     /// A time of the clock of the broker that led the partition.
     pub(super) fn broker_time(&mut self, time: i64) {
+        self.clock = self.clock.max(Some(time));
         for producer_id in self.undated.drain(..) {
             if let Some(open) = self.open.get_mut(&producer_id) {
                 open.span.appended_by.get_or_insert(time);

@@ -138,6 +138,7 @@ fn alternatives(evidence: Evidence) -> Vec<Alternative> {
         Evidence::BrokersClocks => vec![
             duplicate_marker,
             dropped(two, "the committed part was in the log before the abort, on brokers' clocks"),
+            kept("producer-id-collision", "two clusters that handed out one id would look like this"),
             kept(
                 "late write",
                 "a batch that came behind the marker of its own transaction is committed with a later one",

@@ -190,8 +190,13 @@ pub(super) const TRANSACTION_ANOMALY: Explanation = Explanation {
             consumers see half of it. Both break what transactions promise. The first is the class of faults that \
             KIP-890 closes; the second happens when an operator aborts in one partition what the producer then \
             commits. A batch without transaction while one of its producer is open is what no broker appends: with \
-            it no replica loads the partition.",
+            it no replica loads the partition. Under protocol 1, where all transactions of a session have one epoch, \
+            what was aborted and what was committed belong together if the one was under way when the other got \
+            its marker: on brokers' clocks that is likely (high); by a commit marker that closed nothing beside the \
+            abort (medium), or by the producer's times alone (low), it is possible.",
     innocent: &[
+        "An aborted transaction and the next one, which was committed: it begins behind the abort.",
+        "Records that carry the times of events: these say nothing of when they were sent.",
         "Markers without data are normal: a partition was added and nothing was written, or it was cleaned away.",
         "Two markers of one kind in a row are a retry of the coordinator.",
         "A marker's epoch may be one above its data's.",

@@ -213,9 +213,10 @@ fn as_table(rows: &[[String; 8]]) -> Vec<String> {
     table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned()).collect()
 }
 
-/// Whether a cell holds one number, and not a range.
+/// Whether a cell holds one number, what is said of it aside, and not a range.
 fn is_one(value: &str) -> bool {
-    value.chars().all(|c| c.is_ascii_digit())
+    let number = value.split_once(" (").map_or(value, |(number, _)| number);
+    number.chars().all(|c| c.is_ascii_digit())
 }
 
 fn as_line(row: &[String; 8]) -> String {
