@@ -92,7 +92,7 @@ fn write_partition(arguments: &Arguments, partition: u64) -> Result<(), Box<dyn 
         if let (Some(protocol), Some(writer)) = (arguments.protocol, writer) {
             let epoch = if protocol == 2 { writer.epoch + 1 } else { writer.epoch };
             let aborts = batches.checked_rem(arguments.abort_each) == Some(0);
-            segment = segment.marker(if aborts { 0 } else { 1 }, writer.id, epoch, 0);
+            segment = if aborts { segment.abort(writer.id, epoch) } else { segment.commit(writer.id, epoch) };
             if protocol == 2 {
                 writer.ended(i64::try_from(producers)?);
             }

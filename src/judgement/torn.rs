@@ -58,17 +58,12 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
 
 fn told_of(evidence: Evidence, pairs: &[Pair<'_>]) -> Finding {
     let is_shown = matches!(evidence, Evidence::OneEpoch | Evidence::BrokersClocks);
-    let (confidence, verb) = if is_shown {
-        (Confidence::Likely, ["has", "have"])
+    let number = u64::try_from(pairs.len()).unwrap_or(u64::MAX);
+    let (confidence, number) = if is_shown {
+        (Confidence::Likely, count(number, "transaction has", "transactions have"))
     } else {
-        (Confidence::Possible, ["may have"; 2])
+        (Confidence::Possible, count(number, "transaction may have", "transactions may have"))
     };
-    let [one, many] = verb.map(|verb| verb.to_owned());
-    let number = count(
-        u64::try_from(pairs.len()).unwrap_or(u64::MAX),
-        &format!("transaction {one}"),
-        &format!("transactions {many}"),
-    );
     let title = format!("{number} one outcome in one partition and another elsewhere");
     let mut finding = finding(Code::TransactionAnomaly, confidence, title);
     match evidence {
