@@ -210,6 +210,48 @@ fn all_stored_once_and_something_unreadable_is_status_3() {
 }
 
 #[test]
+fn a_list_of_which_no_entry_has_the_key_is_no_all_clear() {
+    let topic = Topic::new(vec![one_by_one(&["a", "b"])]);
+    let said = |name: &str, text: &str, more: &[&str]| {
+        let output = reconcile(&[topic.data()], &topic.list(name, text), more);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(output.stdout.is_empty(), "{name}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let ledger = "{\"n\":1,\"key\":\"a\"}\n{\"n\":2,\"key\":\"b\",\"at\":{\"\\u001bms\":5}}\n";
+    let wrong = said("ledger.ndjson", ledger, &["--expect-key", "/eventID"]);
+    let there = "none of 2 entries has /eventID; fields there: /n, /key, /at/";
+    assert!(wrong.contains(there) && !wrong.contains('\u{1b}'), "{wrong}");
+    let empty_cells = said("sent.csv", "id,of\n,a\n,b\n", &["--expect-key", "id"]);
+    assert!(empty_cells.contains("none of 2 entries has id\n"), "{empty_cells}");
+    let one = said("one.ndjson", "{\"key\":null}\n", &["--expect-key", "/key"]);
+    assert!(one.contains("its only entry has no /key\n"), "{one}");
+    assert!(said("keys.txt", "\n\n", &[]).contains("it has no entry"), "an empty list");
+}
+
+#[test]
+fn entries_without_a_key_stand_in_the_first_sentence_and_are_no_all_clear() {
+    let topic = Topic::new(vec![one_by_one(&["a", "b"])]);
+    let list = topic.list("ledger.ndjson", "{\"id\":\"a\"}\n{\"key\":\"b\"}\n{\"id\":\"b\"}\n");
+    let more = ["--expect-key", "/id"];
+    let answer = told(&[topic.data()], &list, &more, 3);
+    assert_eq!((&answer["expected"]["entriesWithoutKey"], &answer["storedOnce"]), (&json!(1), &json!(2)));
+    assert_eq!(answer["complete"], true, "the evidence was read");
+    let table = String::from_utf8(reconcile(&[topic.data()], &list, &more).stdout).unwrap();
+    let first = "All 2 keys of the list are stored once; 1 entry of it has no key and was not";
+    assert!(table.starts_with(first), "{table}");
+    // What is found weighs more than what was not looked for.
+    let lost = topic.list("lost.ndjson", "{\"id\":\"c\"}\n{\"key\":\"b\"}\n{}\n");
+    let table = reconcile(&[topic.data()], &lost, &more);
+    assert_eq!(table.status.code(), Some(1));
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(
+        table.starts_with("Of 1 key of the list 1 not in what was read; 2 entries of it have no key"),
+        "{table}"
+    );
+}
+
+#[test]
 fn hostile_keys_reach_neither_terminal_nor_spreadsheet() {
     let hostile = "=cmd()\u{1b}[2J";
     let topic = Topic::new(vec![one_by_one(&["a\u{1b}[31m", "b", "b"])]);

@@ -29,8 +29,8 @@ use std::process::ExitCode;
   dedup-audit reconcile /copy/orders-* --expect keys.txt --write-missing missing.csv",
     after_help = "Stored keys are those of --key; record-key unless it is given. A number and a text with the same digits are one key.
 
-Exit status: 0 each key of the list is stored once; 1 some are not; 2 could not run; 3 each is, and not all could
-be read; 130 interrupted."
+Exit status: 0 each key of the list is stored once; 1 some are not; 2 could not run, or no entry has a key; 3 each is,
+and not all could be read, or entries lack a key; 130 interrupted."
 )]
 pub struct ReconcileArguments {
     #[command(flatten)]
@@ -182,6 +182,11 @@ fn answer(
 ) -> Result<ExitCode, AuditError> {
     let reading = Reading::of_verdict(&report.verdict);
     let outcome = Outcome::of_found(!body.all_once());
+    // Whether everything was held against each other, beside whether the evidence was read.
+    let held = match reading {
+        Reading::Whole if !body.all_looked_for() => Reading::Partial,
+        as_read => as_read,
+    };
     let answer = Answer::new(invocation.clone(), report.as_of_timestamp, reading, body, report.coverage);
     let (answer, zone) = (redaction::answer(redactor, answer)?, arguments.evidence.zone());
     arguments.output.write_answer(
@@ -190,5 +195,5 @@ fn answer(
         |width, out| table::write_reconciled(&answer, &zone, width, out),
         &answer,
     )?;
-    Ok(status::of(outcome, reading))
+    Ok(status::of(outcome, held))
 }

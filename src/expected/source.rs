@@ -1,13 +1,19 @@
 //! Reads a list entry by entry.
 
 use super::fields::{Field, Fields, FileFormat, Header};
-use crate::keys::{JsonMember, json_member};
+use crate::keys::{JsonMember, json_member, scalars};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Nobody has a longer line, and memory is bounded.
 const LONGEST: u64 = 16 << 20;
+
+/// Fields that a message names.
+const FIELDS_SAID: usize = 12;
+/// Lines in which it looks for them, and members of each.
+const LINES_LOOKED_AT: usize = 20;
+const MEMBERS_LOOKED_AT: usize = 50;
 
 /// What some programs write in front of UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
@@ -120,6 +126,51 @@ impl<'f> Entries<'f> {
             Ok(None) => Ok(None),
             Err((line, reason)) => Err(ExpectedError { path: self.path.clone(), line, reason }),
         }
+    }
+
+    /// That no entry of a list has a key: which fields were meant, and which ones its first entries have.
+    #[must_use]
+    pub fn without_key(&self, entries: u64) -> ExpectedError {
+        let failed = |reason: String| ExpectedError { path: self.path.clone(), line: None, reason };
+        if entries == 0 {
+            return failed("it has no entry: there is nothing to hold against what is stored".to_owned());
+        }
+        let asked: Vec<String> = self.fields.key.iter().map(ToString::to_string).collect();
+        let asked = asked.join(" or ");
+        let there = match self.fields.format {
+            FileFormat::Ndjson => self.members(),
+            FileFormat::Csv | FileFormat::Lines => Vec::new(),
+        };
+        let there = if there.is_empty() {
+            String::new()
+        } else {
+            let more = if there.len() > FIELDS_SAID { ", …" } else { "" };
+            let said: Vec<_> = there.into_iter().take(FIELDS_SAID).collect();
+            format!("; fields there: {}{more}", said.join(", "))
+        };
+        failed(match entries {
+            1 => format!("its only entry has no {asked}{there}"),
+            all => format!("none of {all} entries has {asked}{there}"),
+        })
+    }
+
+    /// The members of the first entries, in the order in which they are first met.
+    fn members(&self) -> Vec<String> {
+        let Ok(file) = File::open(&self.path) else { return Vec::new() };
+        let (mut reader, mut line, mut members) = (BufReader::new(file), Vec::new(), Vec::new());
+        for _ in 0..LINES_LOOKED_AT {
+            if !read_line(&mut reader, &mut line).unwrap_or(false) {
+                break;
+            }
+            let document = line.strip_prefix(MARK).unwrap_or(&line);
+            scalars(document, MEMBERS_LOOKED_AT, &mut |pointer, raw| {
+                let name = pointer.to_string();
+                if raw != "null" && !members.contains(&name) {
+                    members.push(name);
+                }
+            });
+        }
+        members
     }
 
     /// An error about an entry of this list.

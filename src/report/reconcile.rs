@@ -236,6 +236,12 @@ pub struct Acknowledgement {
 }
 
 impl Reconciled {
+    /// Whether the list was looked for as a whole: each entry has a key, and all of them were read.
+    #[must_use]
+    pub const fn all_looked_for(&self) -> bool {
+        self.expected.entries_without_key == 0 && self.expected.stopped_at_line.is_none()
+    }
+
     /// Whether each key of the list is stored once, whatever the isolation level.
     #[must_use]
     pub fn all_once(&self) -> bool {

@@ -80,19 +80,26 @@ impl<'w> Reconciler<'w> {
         watch: &Watch,
     ) -> Result<(), AuditError> {
         let mut entries = Entries::open(&self.file, &self.fields).map_err(|error| unusable(&error))?;
+        let (mut all, mut with_key) = (0_u64, 0_u64);
         while let Some(entry) = entries.next_entry().map_err(|error| unusable(&error))? {
             if watch.is_stopped() {
                 self.stopped_at = Some(entry.number);
                 break;
             }
+            all += 1;
             if !entry.has_key() {
                 continue;
             }
+            with_key += 1;
             let offset = crate::units::Offset(i64::try_from(entry.number).unwrap_or(i64::MAX));
             for reading in 0..self.key.readings() {
                 let identity = digest_key.given(&self.key, &entry.key, reading);
                 rows.push(Row { identity, selector: 0, partition: OF_THE_LIST, offset })?;
             }
+        }
+        // Of no key at all "each is stored once" is true, and tells nobody anything.
+        if with_key == 0 && self.stopped_at.is_none() {
+            return Err(unusable(&entries.without_key(all)));
         }
         self.join = Some(Join::new(Sorter::new(room.shares.wanted, room.space.clone()), self.listed));
         Ok(())

@@ -46,9 +46,25 @@ pub fn write(answer: &Answer<Reconciled>, zone: &Zone, width: Width, out: &mut d
 }
 
 fn headline(told: &Reconciled) -> String {
+    let without = told.expected.entries_without_key;
+    let unasked = match without {
+        0 => String::new(),
+        1 => "; 1 entry of it has no key and was not looked for".to_owned(),
+        more => format!("; {} entries of it have no key and were not looked for", number(more)),
+    };
+    format!("{}{unasked}.", stored(told))
+}
+
+fn stored(told: &Reconciled) -> String {
     let keys = told.expected.keys;
+    if keys == 0 {
+        return "No key of the list was looked for".to_owned();
+    }
     if told.all_once() {
-        return format!("All {} of the list are stored once.", counted(keys, "key"));
+        return match keys {
+            1 => "The only key of the list is stored once".to_owned(),
+            _ => format!("All {} of the list are stored once", counted(keys, "key")),
+        };
     }
     let mut parts = Vec::new();
     if told.missing.count > 0 {
@@ -62,7 +78,7 @@ fn headline(told: &Reconciled) -> String {
     if unseen > 0 {
         parts.push(format!("{} stored where read_committed consumers do not see them", number(unseen)));
     }
-    format!("Of {} of the list {}.", counted(keys, "key"), parts.join(", "))
+    format!("Of {} of the list {}", counted(keys, "key"), parts.join(", "))
 }
 
 fn expected(told: &Reconciled) -> String {
