@@ -7,7 +7,7 @@ mod support;
 
 use dedup_audit::finding::{BusinessKey, Code};
 use dedup_audit::report::layout::Width;
-use dedup_audit::report::list::{List, ListRow};
+use dedup_audit::report::list::{List, Surplus};
 use dedup_audit::report::model::Note;
 use dedup_audit::report::wording::Zone;
 use dedup_audit::report::{Report, escape, html, json, markdown, ndjson, saved, show, table};
@@ -33,10 +33,8 @@ fn json_of(report: &Report) -> String {
 
 fn list_of(report: &Report) -> String {
     let mut list = List::begin(Vec::new()).expect("memory takes everything");
-    for finding in &report.findings {
-        for row in ListRow::all_of(finding) {
-            list.row(&row).expect("memory takes everything");
-        }
+    for row in Surplus::new(&report.findings, &report.topics).rows() {
+        list.row(&row).expect("memory takes everything");
     }
     String::from_utf8(list.finish().expect("memory takes everything")).expect("CSV is text")
 }
@@ -161,7 +159,7 @@ fn the_list_reads_as_it_should() {
     assert_eq!(
         list.lines().nth(1),
         Some(
-            "orders,0,60,order-41,text,2000,0,0,1764424939402,2025-11-29T14:02:19.402Z,resend-new-session,DA-3f9c1a2b7d40e601,orders,0,40,E4,non-transactional,,"
+            "orders,0,60,order-41,text,2000,0,0,1764424939402,2025-11-29T14:02:19.402Z,resend-new-session,DA-3f9c1a2b7d40e601,orders,0,40,E4,non-transactional,order-41,text,true,orders,0,40"
         )
     );
 }

@@ -460,6 +460,7 @@ pub(super) fn partition_report(
         replica_of: leader.and_then(|&leader| Some(inventory.partitions.get(leader)?.display.clone())),
         log_start_offset: context.log_start_offset.0,
         log_end_offset: facts.log_end_offset.0,
+        last_stable_offset: Some(facts.last_stable_offset.0),
         high_watermark: dir.high_watermark.map(|offset| offset.0),
         cleaned_up_to: dir.first_dirty_offset.map(|offset| offset.0),
         batches: facts.batches,

@@ -2,7 +2,7 @@
 
 use super::interrupt;
 use super::moment::{Edge, Moment, parse_span};
-use super::progress::{Progress, TalkArguments};
+use super::progress::{Progress, Talk, TalkArguments};
 use super::redaction::RedactionArguments;
 use crate::audit::{self, Audit, AuditOptions, Memory};
 use crate::error::AuditError;
@@ -180,6 +180,11 @@ impl EvidenceArguments {
     /// [`AuditError`] when it cannot run.
     pub(super) fn run(&self, options: &AuditOptions) -> Result<Audit, AuditError> {
         self.watched(options, || audit::run(options))
+    }
+
+    /// Whether anything but errors may be said on standard error.
+    pub(super) fn talks(&self) -> bool {
+        self.talk.talk() != Talk::Quiet
     }
 
     /// Does the work of an audit under the same care.

@@ -1,19 +1,17 @@
 //! The report of an audit in each of its forms.
 
 use super::output::ReportFormat;
-use crate::finding::Finding;
 use crate::report::layout::Width;
-use crate::report::list::{List, ListRow};
+use crate::report::list::{List, Surplus};
 use crate::report::wording::Zone;
 use crate::report::{Report, html, json, markdown, ndjson, table};
 use std::io::{self, Write};
 
-/// Writes the report in one form. `surplus` are the findings with all of their groups that are at hand,
-/// for the form that lists copies.
+/// Writes the report in one form. `surplus` are the copies that are at hand, for the form that lists them.
 pub(super) fn write(
     form: ReportFormat,
     report: &Report,
-    surplus: &[Finding],
+    surplus: &Surplus<'_>,
     width: Width,
     zone: &Zone,
     out: &mut dyn Write,
@@ -29,12 +27,10 @@ pub(super) fn write(
 }
 
 /// Every surplus copy as a line of CSV.
-pub(super) fn list(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn list(surplus: &Surplus<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut list = List::begin(out)?;
-    for finding in findings {
-        for row in ListRow::all_of(finding) {
-            list.row(&row)?;
-        }
+    for row in surplus.rows() {
+        list.row(&row)?;
     }
     list.finish().map(|_| ())
 }

@@ -7,6 +7,7 @@ use super::redaction::{self, RedactionArguments};
 use super::scan::FailOn;
 use crate::error::AuditError;
 use crate::finding::Finding;
+use crate::report::list::Surplus;
 use crate::report::sink::Sink;
 use crate::report::wording::Zone;
 use crate::report::{Report, diff, saved, show};
@@ -98,8 +99,9 @@ pub(super) fn render(arguments: &RenderArguments, out: &mut dyn Write) -> Result
         }
     }
     let zone = Zone::new(arguments.tz.clone());
+    let surplus = Surplus::new(&report.findings, &report.topics);
     arguments.output.write_each(&sink, out, |form, width, out| {
-        forms::write(form, &report, &report.findings, width, &zone, out)
+        forms::write(form, &report, &surplus, width, &zone, out)
     })?;
     Ok(ExitCode::SUCCESS)
 }

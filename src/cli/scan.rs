@@ -11,6 +11,7 @@ use crate::audit::{self, AuditOptions, Records, Values};
 use crate::error::AuditError;
 use crate::finding::Severity;
 use crate::judgement::duplicates::{Examples, SurplusChoice};
+use crate::report::list::Surplus;
 use crate::report::redact::Mode;
 use crate::report::{self, diff, ndjson, sink};
 use crate::units::{ProducerId, Range};
@@ -42,7 +43,9 @@ pub struct ScanArguments {
     /// Show the beginning of each copy's value: what is stored, to whoever reads the report
     #[arg(long)]
     show_values: bool,
-    /// Write every surplus copy to this file, as CSV, without limit
+    /// Write every surplus copy to this file, as CSV, without limit. Of an event that was aborted and
+    /// written again it is the aborted copy, which read_committed consumers never saw: see the column
+    /// readCommittedSees before anything is refunded
     #[arg(long, value_name = "FILE")]
     list: Option<PathBuf>,
     /// The lowest severity that makes the exit status 1
@@ -123,19 +126,17 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut (dyn Write + Send)) -> Re
     let streamed = streamed.then(|| stream.finish());
     let least = arguments.fail_on.severity();
     audit.report.verdict = report::verdict::of(&audit.report, least);
-    let surplus = if arguments.list.is_some() || output.wants(ReportFormat::Csv) {
-        audit.surplus()?
-    } else {
-        Vec::new()
-    };
+    let lists = arguments.list.is_some() || output.wants(ReportFormat::Csv);
+    let surplus = if lists { audit.surplus()? } else { Vec::new() };
     let surplus = redaction::findings(&redactor, surplus)?;
-    if let Some(path) = &arguments.list {
-        sink.write(path, output.existing(), |out| forms::list(&surplus, out))?;
-    }
     let zone = arguments.evidence.zone();
     // What was there before is compared with what is there now, names and all.
     let difference = baseline.as_ref().map(|before| diff::compare(before, &audit.report));
     let report = &redaction::report(&redactor, audit.report)?;
+    let surplus = Surplus::new(&surplus, &report.topics);
+    if let Some(path) = &arguments.list {
+        sink.write(path, output.existing(), |out| forms::list(&surplus, out))?;
+    }
     let write = |form, width, out: &mut dyn Write| {
         forms::write(form, report, &surplus, width, &zone, out)?;
         if !arguments.timeline || form != ReportFormat::Table {
@@ -146,6 +147,10 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut (dyn Write + Send)) -> Re
         report::table::write_timeline(&events, report.events_omitted, &zone, width, out)
     };
     output.write_files(&sink, write)?;
+    if lists && arguments.evidence.talks() {
+        // Whoever refunds by the list must know whom a row did not reach.
+        let _ = writeln!(std::io::stderr(), "dedup-audit: surplus copies: {}", surplus.in_short());
+    }
     match streamed {
         None => output.print(out, write)?,
         Some(begun) => sink::print(out, |out| begun.and_then(|()| ndjson::rest(report, out)))?,

@@ -3,17 +3,197 @@
 //!
 //! The header names the columns. Lines end in a line feed. Keys are quoted by [`escape::csv`], so
 //! that a spreadsheet takes none for a formula; `businessKeyForm` says what the cell holds: `text`,
-//! `base64`, `parts` (JSON), `digest`, `keyedHash`. Beside the digest of a content stands its record key. Unknown
-//! is empty.
+//! `base64`, `parts` (JSON), `digest`, `keyedHash`. `recordKey` is the record key where it is the identity or a part
+//! of it, or stands beside the digest of a content. `readCommittedSees` is false for what no read_committed consumer
+//! was given. `repeats…` is the copy before, `original…` the one that is left when all rows are skipped. Unknown is
+//! empty.
 
 use super::escape;
+use super::model::TopicReport;
+use super::wording::{counted, number};
 use crate::finding::{BusinessKey, Code, Copy, Finding, Group, KeyPart, Level, Place, Visibility, rfc3339};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// The first line.
 const HEADER: &str = "topic,partition,offset,businessKey,businessKeyForm,producerId,producerEpoch,sequence,\
-                      timestamp,time,code,finding,repeatsTopic,repeatsPartition,repeatsOffset,level,visibility,recordKey,recordKeyForm\n";
+                      timestamp,time,code,finding,repeatsTopic,repeatsPartition,repeatsOffset,level,visibility,recordKey,recordKeyForm,\
+                      readCommittedSees,originalTopic,originalPartition,originalOffset\n";
+
+/// Steps from copy to original over several findings; a report that somebody wrote may turn in circles.
+const STEPS: usize = 64;
+
+/// The surplus copies of all findings, beside what the topics say of them.
+#[derive(Debug)]
+pub struct Surplus<'a> {
+    findings: &'a [Finding],
+    identities: HashMap<&'a str, &'a str>,
+    last_stable: HashMap<(&'a str, i32), i64>,
+    /// The first copy of its group, of each later copy that stays accused.
+    firsts: HashMap<(&'a str, i32, i64), &'a Place>,
+}
+
+impl<'a> Surplus<'a> {
+    /// Of findings in a report with these topics.
+    #[must_use]
+    pub fn new(findings: &'a [Finding], topics: &'a [TopicReport]) -> Self {
+        let identities = topics.iter().filter_map(|topic| {
+            let identity = topic.identity.as_ref()?;
+            Some((topic.topic.as_str(), identity.key.as_str()))
+        });
+        let leading = topics.iter().flat_map(|topic| {
+            let leads = topic.partitions.iter().filter(|partition| partition.replica_of.is_none());
+            leads.map(|partition| (topic.topic.as_str(), partition))
+        });
+        let last_stable = leading.filter_map(|(topic, partition)| {
+            Some(((topic, partition.partition), partition.last_stable_offset?))
+        });
+        let mut firsts = HashMap::new();
+        // Of an aborted copy and a valid one the valid one stays: it repeats nothing that is left.
+        for finding in findings.iter().filter(|finding| finding.code != Code::AbortedThenRetried) {
+            for copy in finding.groups.iter().flat_map(|group| group.copies.iter().skip(1)) {
+                if let Some(earlier) = &copy.repeats {
+                    let first = firsts.get(&spot(earlier)).copied().unwrap_or(earlier);
+                    firsts.insert((copy.topic.as_str(), copy.partition, copy.offset), first);
+                }
+            }
+        }
+        Self { findings, identities: identities.collect(), last_stable: last_stable.collect(), firsts }
+    }
+
+    /// The rows, finding by finding. Where the earlier copy is in an aborted transaction, it is the one to
+    /// skip, and the later one stays.
+    pub fn rows(&self) -> impl Iterator<Item = ListRow<'a>> {
+        self.findings.iter().flat_map(move |finding| {
+            finding.groups.iter().flat_map(move |group| {
+                let later = group.copies.iter().skip(1);
+                later.filter_map(move |copy| {
+                    if finding.code != Code::AbortedThenRetried {
+                        return Some(self.row(finding, group, copy, copy.repeats.clone(), copy.level));
+                    }
+                    let earlier = group.copies.iter().find(|one| Some(one.place()) == copy.repeats)?;
+                    Some(self.row(finding, group, earlier, Some(copy.place()), copy.level))
+                })
+            })
+        })
+    }
+
+    fn row(
+        &self,
+        finding: &'a Finding,
+        group: &'a Group,
+        copy: &'a Copy,
+        repeats: Option<Place>,
+        level: Option<Level>,
+    ) -> ListRow<'a> {
+        let topic = copy.topic.as_str();
+        let stable = self.last_stable.get(&(topic, copy.partition));
+        ListRow {
+            topic,
+            partition: copy.partition,
+            offset: copy.offset,
+            business_key: Some(&group.business_key),
+            record_key: record_key(&group.business_key, self.identities.get(topic).copied()),
+            producer_id: copy.producer_id,
+            producer_epoch: copy.producer_epoch,
+            sequence: copy.sequence,
+            timestamp: copy.timestamp,
+            code: finding.code,
+            finding: &finding.id,
+            original: repeats.as_ref().map(|earlier| self.original(earlier).clone()),
+            repeats,
+            level,
+            visibility: copy.visibility,
+            seen: match copy.visibility {
+                Visibility::Aborted => SeenCommitted::Never,
+                _ if stable.is_some_and(|stable| copy.offset >= *stable) => SeenCommitted::NotYet,
+                Visibility::NonTransactional | Visibility::Committed => SeenCommitted::Yes,
+                Visibility::Open | Visibility::Other(_) => SeenCommitted::NotYet,
+            },
+        }
+    }
+
+    /// The copy that is left, from one that may itself be a repeat.
+    fn original<'p>(&'p self, earlier: &'p Place) -> &'p Place {
+        let mut first = earlier;
+        for _ in 0..STEPS {
+            match self.firsts.get(&spot(first)) {
+                Some(before) => first = before,
+                None => break,
+            }
+        }
+        first
+    }
+
+    /// How many rows there are, and how many of them read_committed consumers were not given, as a sentence without
+    /// full stop.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        let (mut rows, mut never, mut not_yet) = (0_u64, 0_u64, 0_u64);
+        for row in self.rows() {
+            rows += 1;
+            match row.seen {
+                SeenCommitted::Yes => {}
+                SeenCommitted::Never => never += 1,
+                SeenCommitted::NotYet => not_yet += 1,
+            }
+        }
+        let mut said = counted(rows, "row");
+        if never > 0 {
+            said = format!(
+                "{said}, {} of them in aborted transactions: read_committed consumers never saw them",
+                number(never)
+            );
+        }
+        if not_yet > 0 {
+            let joint = if never > 0 { "; " } else { ", " };
+            said = format!(
+                "{said}{joint}{} in or behind an open transaction: read_committed consumers have not seen them yet",
+                number(not_yet)
+            );
+        }
+        said
+    }
+}
+
+fn spot(place: &Place) -> (&str, i32, i64) {
+    (place.topic.as_str(), place.partition, place.offset)
+}
+
+/// Whether read_committed consumers were given a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeenCommitted {
+    /// They were.
+    Yes,
+    /// Its transaction was aborted.
+    Never,
+    /// It is in or behind an open transaction.
+    NotYet,
+}
+
+/// The record key, where the identity tells it.
+fn record_key<'a>(key: &'a BusinessKey, identity: Option<&str>) -> Option<Cow<'a, BusinessKey>> {
+    match key {
+        BusinessKey::Digest { record_key, .. } => record_key.as_deref().map(Cow::Borrowed),
+        BusinessKey::Parts { parts } => {
+            let part = parts.iter().find(|part| part.key == RECORD_KEY)?;
+            let own = match part {
+                KeyPart { text: Some(text), .. } => BusinessKey::Text { text: text.clone() },
+                KeyPart { base64: Some(base64), .. } => BusinessKey::Base64 { base64: base64.clone() },
+                KeyPart { keyed_hash: Some(hash), .. } => BusinessKey::KeyedHash { keyed_hash: hash.clone() },
+                _ => return None,
+            };
+            Some(Cow::Owned(own))
+        }
+        BusinessKey::Text { .. } | BusinessKey::Base64 { .. } | BusinessKey::KeyedHash { .. } => {
+            (identity == Some(RECORD_KEY)).then_some(Cow::Borrowed(key))
+        }
+    }
+}
+
+/// The record key, as `--key` spells it.
+const RECORD_KEY: &str = "record-key";
 
 /// One surplus copy.
 #[derive(Clone, Debug)]
@@ -26,6 +206,8 @@ pub struct ListRow<'a> {
     pub offset: i64,
     /// The identity, where it was kept.
     pub business_key: Option<&'a BusinessKey>,
+    /// The record key, where it is known.
+    pub record_key: Option<Cow<'a, BusinessKey>>,
     /// As on disk.
     pub producer_id: i64,
     /// The producer epoch.
@@ -44,46 +226,10 @@ pub struct ListRow<'a> {
     pub level: Option<Level>,
     /// What its transaction makes of it.
     pub visibility: Visibility,
-}
-
-impl<'a> ListRow<'a> {
-    /// The rows of a finding: its surplus copies. Where the earlier copy is in an aborted transaction, it is
-    /// the one to skip, and the later one stays.
-    pub fn all_of(finding: &'a Finding) -> impl Iterator<Item = Self> {
-        let rows = move |group: &'a Group| {
-            let later = group.copies.iter().skip(1);
-            later.filter_map(move |copy| {
-                let row = Self::of(finding, &group.business_key, copy);
-                if finding.code != Code::AbortedThenRetried {
-                    return Some(row);
-                }
-                let earlier = group.copies.iter().find(|one| Some(one.place()) == copy.repeats)?;
-                let aborted = Self::of(finding, &group.business_key, earlier);
-                Some(Self { repeats: Some(copy.place()), level: copy.level, ..aborted })
-            })
-        };
-        finding.groups.iter().flat_map(rows)
-    }
-
-    /// The row of a copy that stands in a finding.
-    #[must_use]
-    pub fn of(finding: &'a Finding, business_key: &'a BusinessKey, copy: &'a Copy) -> Self {
-        Self {
-            topic: &copy.topic,
-            partition: copy.partition,
-            offset: copy.offset,
-            business_key: Some(business_key),
-            producer_id: copy.producer_id,
-            producer_epoch: copy.producer_epoch,
-            sequence: copy.sequence,
-            timestamp: copy.timestamp,
-            code: finding.code,
-            finding: &finding.id,
-            repeats: copy.repeats.clone(),
-            level: copy.level,
-            visibility: copy.visibility,
-        }
-    }
+    /// The copy that is left when all rows are skipped.
+    pub original: Option<Place>,
+    /// Whether read_committed consumers were given it.
+    pub seen: SeenCommitted,
 }
 
 /// Writes rows one by one; keeps none.
@@ -102,15 +248,9 @@ impl<W: Write> List<W> {
     /// Writes one copy.
     pub fn row(&mut self, row: &ListRow<'_>) -> io::Result<()> {
         let (form, key) = row.business_key.map_or(("", Cow::Borrowed("")), key_cell);
-        let of_content = row.business_key.and_then(|key| match key {
-            BusinessKey::Digest { record_key, .. } => record_key.as_deref(),
-            BusinessKey::Text { .. }
-            | BusinessKey::Base64 { .. }
-            | BusinessKey::Parts { .. }
-            | BusinessKey::KeyedHash { .. } => None,
-        });
-        let (record_key_form, record_key) = of_content.map_or(("", Cow::Borrowed("")), key_cell);
-        let repeats = row.repeats.as_ref();
+        let (record_key_form, record_key) =
+            row.record_key.as_deref().map_or(("", Cow::Borrowed("")), key_cell);
+        let [repeats, original] = [row.repeats.as_ref(), row.original.as_ref()].map(place_cells);
         let cells = [
             escape::csv(row.topic).into_owned(),
             row.partition.to_string(),
@@ -124,13 +264,13 @@ impl<W: Write> List<W> {
             row.timestamp.and_then(rfc3339).unwrap_or_default(),
             row.code.to_string(),
             escape::csv(row.finding).into_owned(),
-            repeats.map(|place| escape::csv(&place.topic).into_owned()).unwrap_or_default(),
-            maybe(repeats.map(|place| place.partition)),
-            maybe(repeats.map(|place| place.offset)),
+            repeats,
             row.level.map(|level| format!("{level}")).unwrap_or_default(),
             row.visibility.to_string(),
             record_key.into_owned(),
             record_key_form.to_owned(),
+            (row.seen == SeenCommitted::Yes).to_string(),
+            original,
         ];
         writeln!(self.out, "{}", cells.join(","))
     }
@@ -170,6 +310,14 @@ fn json_cell(parts: &[KeyPart]) -> String {
     cell
 }
 
+/// Three cells: topic, partition, offset.
+fn place_cells(place: Option<&Place>) -> String {
+    place.map_or_else(
+        || ",,".to_owned(),
+        |place| format!("{},{},{}", escape::csv(&place.topic), place.partition, place.offset),
+    )
+}
+
 fn maybe<T: ToString>(number: Option<T>) -> String {
     number.map(|number| number.to_string()).unwrap_or_default()
 }
@@ -184,15 +332,18 @@ mod tests {
             partition: 0,
             offset: 60,
             business_key: Some(key),
+            record_key: record_key(key, None),
             producer_id: -1,
             producer_epoch: None,
             sequence: None,
             timestamp: Some(1_700_000_000_005),
             code: Code::ResendNewSession,
             finding: "DA-1",
-            repeats: Some(place),
+            repeats: Some(place.clone()),
             level: Some(Level::E4),
             visibility: Visibility::NonTransactional,
+            original: Some(place),
+            seen: SeenCommitted::Yes,
         }
     }
 
@@ -211,33 +362,102 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert_eq!(
             lines[1],
-            "orders,0,60,order-41,text,-1,,,1700000000005,2023-11-14T22:13:20.005Z,resend-new-session,DA-1,orders,0,40,E4,non-transactional,,"
+            "orders,0,60,order-41,text,-1,,,1700000000005,2023-11-14T22:13:20.005Z,resend-new-session,DA-1,orders,0,40,E4,non-transactional,,,true,orders,0,40"
         );
         assert_eq!(lines[0].matches(',').count(), lines[1].matches(',').count());
     }
 
     #[test]
     fn of_an_aborted_copy_and_a_valid_one_the_aborted_one_is_listed() {
-        let copy = |offset, visibility, repeats: Option<i64>| Copy {
+        let copies = vec![copy(22, Visibility::Aborted, None), copy(33, Visibility::Committed, Some(22))];
+        let told = |code| {
+            let findings = [finding(code, copies.clone())];
+            let surplus = Surplus::new(&findings, &[]);
+            let offset = |place: Option<Place>| place.map(|place| place.offset);
+            let row =
+                surplus.rows().map(|row| (row.offset, row.seen, offset(row.repeats), offset(row.original)));
+            let rows: Vec<_> = row.collect();
+            (rows, surplus.in_short())
+        };
+        let (rows, said) = told(Code::AbortedThenRetried);
+        assert_eq!(rows, [(22, SeenCommitted::Never, Some(33), Some(33))]);
+        assert_eq!(said, "1 row, 1 of them in aborted transactions: read_committed consumers never saw them");
+        let (rows, said) = told(Code::ResendNewSession);
+        assert_eq!(rows, [(33, SeenCommitted::Yes, Some(22), Some(22))]);
+        assert_eq!(said, "1 row");
+    }
+
+    fn copy(offset: i64, visibility: Visibility, repeats: Option<i64>) -> Copy {
+        Copy {
             topic: "bills".to_owned(),
             offset,
             visibility,
             repeats: repeats.map(|offset| Place { topic: "bills".to_owned(), partition: 0, offset }),
             level: repeats.map(|_| Level::E4),
             ..some_copy()
-        };
-        let copies = vec![copy(22, Visibility::Aborted, None), copy(33, Visibility::Committed, Some(22))];
+        }
+    }
+
+    fn finding(code: Code, copies: Vec<Copy>) -> Finding {
         let business_key = BusinessKey::Text { text: "bill-1".to_owned() };
-        let groups = vec![Group { business_key, copies, copies_omitted: 0 }];
-        let told = |code| {
-            let finding = Finding { groups: groups.clone(), ..Finding::empty(code) };
-            let rows: Vec<_> = ListRow::all_of(&finding)
-                .map(|row| (row.offset, row.visibility, row.repeats.map(|place| place.offset)))
-                .collect();
-            rows
+        Finding { groups: vec![Group { business_key, copies, copies_omitted: 0 }], ..Finding::empty(code) }
+    }
+
+    /// Four valid copies behind an aborted one, in three findings that stand in any order.
+    #[test]
+    fn the_original_is_the_copy_that_is_left_over_all_findings() {
+        use Visibility::{Aborted, Committed};
+        let findings = [
+            finding(Code::ResendSameSession, vec![copy(40, Committed, None), copy(50, Committed, Some(40))]),
+            finding(
+                Code::ResendNewSession,
+                vec![copy(20, Committed, None), copy(30, Committed, Some(20)), copy(40, Committed, Some(30))],
+            ),
+            finding(Code::AbortedThenRetried, vec![copy(10, Aborted, None), copy(20, Committed, Some(10))]),
+        ];
+        let surplus = Surplus::new(&findings, &[]);
+        let rows: Vec<_> =
+            surplus.rows().map(|row| (row.offset, row.original.map(|place| place.offset))).collect();
+        assert_eq!(rows, [(50, Some(20)), (30, Some(20)), (40, Some(20)), (10, Some(20))]);
+        // Of a report that turns in circles it is some copy, and the list has an end.
+        let circle =
+            [finding(Code::ResendNewSession, vec![copy(1, Committed, None), copy(1, Committed, Some(1))])];
+        assert_eq!(Surplus::new(&circle, &[]).rows().count(), 1);
+    }
+
+    #[test]
+    fn what_stands_behind_an_open_transaction_is_not_seen_yet() {
+        let seen = Visibility::NonTransactional;
+        let copies = vec![copy(1, seen, None), copy(5, seen, Some(1)), copy(9, seen, Some(5))];
+        let findings = [finding(Code::ResendNewSession, copies)];
+        let topics: Vec<TopicReport> = vec![TopicReport {
+            topic: "bills".to_owned(),
+            partitions: vec![crate::report::model::PartitionReport {
+                last_stable_offset: Some(9),
+                ..Default::default()
+            }],
+            ..TopicReport::default()
+        }];
+        let surplus = Surplus::new(&findings, &topics);
+        let seen: Vec<_> = surplus.rows().map(|row| row.seen).collect();
+        assert_eq!(seen, [SeenCommitted::Yes, SeenCommitted::NotYet]);
+        assert!(surplus.in_short().starts_with("2 rows, 1 in or behind an open"), "{}", surplus.in_short());
+    }
+
+    #[test]
+    fn the_record_key_is_told_where_it_is_the_identity_or_a_part_of_it() {
+        let text = |text: &str| BusinessKey::Text { text: text.to_owned() };
+        assert_eq!(record_key(&text("a"), Some("record-key")).as_deref(), Some(&text("a")));
+        assert_eq!(record_key(&text("7"), Some("json:/id")), None);
+        let part = |key: &str, text: &str| KeyPart {
+            key: key.to_owned(),
+            text: Some(text.to_owned()),
+            base64: None,
+            null: None,
+            keyed_hash: None,
         };
-        assert_eq!(told(Code::AbortedThenRetried), [(22, Visibility::Aborted, Some(33))]);
-        assert_eq!(told(Code::ResendNewSession), [(33, Visibility::Committed, Some(22))]);
+        let parts = BusinessKey::Parts { parts: vec![part("json:/id", "7"), part("record-key", "a")] };
+        assert_eq!(record_key(&parts, Some("json:/id+record-key")).as_deref(), Some(&text("a")));
     }
 
     fn some_copy() -> Copy {
@@ -267,7 +487,7 @@ mod tests {
         let record_key = Some(Box::new(BusinessKey::Text { text: "=order-41".to_owned() }));
         let lines = lines(&[BusinessKey::Digest { digest: "0a".to_owned(), record_key }]);
         assert!(lines[1].starts_with("orders,0,60,0a,digest,"), "{}", lines[1]);
-        assert!(lines[1].ends_with(",non-transactional,\"'=order-41\",text"), "{}", lines[1]);
+        assert!(lines[1].contains(",non-transactional,\"'=order-41\",text,true,"), "{}", lines[1]);
     }
 
     #[test]
