@@ -8,11 +8,23 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 fn log(segment: SegmentBuilder) -> TempDir {
+    logs([("orders-0", segment)])
+}
+
+fn logs<const N: usize>(segments: [(&str, SegmentBuilder); N]) -> TempDir {
     let root = TempDir::new().unwrap();
-    let directory = root.path().join("orders-0");
-    fs::create_dir_all(&directory).unwrap();
-    fs::write(directory.join("00000000000000000000.log"), segment.bytes()).unwrap();
+    for (name, segment) in segments {
+        let directory = root.path().join(name);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("00000000000000000000.log"), segment.bytes()).unwrap();
+    }
     root
+}
+
+/// The table as one line, whatever its width.
+fn words(root: &TempDir, arguments: &[&str]) -> String {
+    let text = String::from_utf8(run(root, arguments).stdout).unwrap();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn run(root: &TempDir, arguments: &[&str]) -> Output {
@@ -105,6 +117,101 @@ fn fields_that_differ_are_named_and_values_are_told_only_when_they_are_asked_for
     assert_eq!(answer["copies"][0]["value"]["text"], value("open"));
     let text = String::from_utf8(run(&root, &["order-5"]).stdout).unwrap();
     assert!(text.contains("json:/state") && !text.contains("paid"), "{text}");
+}
+
+#[test]
+fn records_that_share_a_key_and_differ_are_updates_and_no_copies() {
+    let value = |state: &str| format!("{{\"id\":5,\"state\":\"{state}\"}}");
+    let states = ["created", "paid", "shipped"];
+    let record = |log: SegmentBuilder, (at, state): (i32, &str)| {
+        log.batch(batch().producer(7, 0, at).record("order-5", value(state)))
+    };
+    let root = log((0..).zip(states).fold(SegmentBuilder::new(), record));
+    let text = words(&root, &["order-5"]);
+    assert!(
+        text.starts_with(
+            "order-5: 3 records with this key in orders, 3 different contents (json:/state differs): \
+             updates, no surplus copy; consumers of both isolation levels get 3."
+        ),
+        "{text}"
+    );
+    assert!(text.contains("RECORD 3 offset 2") && !text.contains("COPY"), "{text}");
+    assert!(text.contains("The records differ in: json:/state 3 values"), "{text}");
+    let (answer, status) = json(&root, &["order-5"]);
+    assert_eq!(status, 0);
+    let content = |number: i32| serde_json::json!({"topic": "orders", "copies": [number]});
+    assert_eq!(answer["contents"], serde_json::json!([content(1), content(2), content(3)]));
+    // One of them came again: then it is a copy, and the others are not.
+    let paid = batch().producer(8, 0, 0).record("order-5", value("paid"));
+    let root = log((0..).zip(states).fold(SegmentBuilder::new(), record).batch(paid));
+    let text = words(&root, &["order-5"]);
+    assert!(text.starts_with("order-5: stored 4 times in orders with 3 different contents;"), "{text}");
+    for part in ["RECORD 1 offset 0", "COPY 2 offset 1", "RECORD 3 offset 2", "COPY 4 offset 3"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+/// Orders, and twice their mirror: the second time as a pipeline that began again from an old position.
+#[test]
+fn the_source_of_a_mirror_is_no_further_copy() {
+    let root = logs([
+        (
+            "east.orders-0",
+            SegmentBuilder::new()
+                .batch(batch().time(FIRST_TIME).record("order-1", "a").record("order-2", "b"))
+                .batch(batch().time(FIRST_TIME).record("order-1", "a")),
+        ),
+        (
+            "orders-0",
+            SegmentBuilder::new().batch(
+                batch().producer(7, 0, 0).time(FIRST_TIME).record("order-1", "a").record("order-2", "b"),
+            ),
+        ),
+    ]);
+    let text = words(&root, &["order-1"]);
+    assert!(
+        text.starts_with(
+            "order-1: stored once in orders (the source of east.orders) and stored 2 times in east.orders; \
+             consumers of both isolation levels get 1 of orders and 2 of east.orders."
+        ),
+        "{text}"
+    );
+    for part in
+        ["SOURCE 1 orders-0@0", "COPY 2 east.orders-0@0", "COPY 3 east.orders-0@2", "are equal in key"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(!text.contains("other content"), "{text}");
+    let (answer, _) = json(&root, &["order-1"]);
+    let identities = answer["identities"].as_array().unwrap();
+    let told: Vec<_> = identities
+        .iter()
+        .map(|one| (&one["topic"], &one["sourceTopic"], &one["visibility"]["readCommitted"]["records"]))
+        .collect();
+    let (orders, mirror) = (serde_json::json!("orders"), serde_json::json!("east.orders"));
+    assert_eq!(
+        told,
+        [(&orders, &Value::Null, &serde_json::json!(1)), (&mirror, &orders, &serde_json::json!(2))]
+    );
+    let hidden = json(&root, &["order-1", "--redact", "all"]).0;
+    assert_eq!(hidden["identities"][1]["sourceTopic"], hidden["identities"][0]["topic"]);
+    assert!(!hidden.to_string().contains("orders"), "{hidden}");
+}
+
+/// The same times show no direction where both topics have producer ids and no name tells.
+#[test]
+fn two_topics_of_one_application_have_no_source() {
+    let record = |producer| batch().producer(producer, 0, 0).time(FIRST_TIME).record("order-1", "a");
+    let root = logs([
+        ("billing-0", SegmentBuilder::new().batch(record(7))),
+        ("shipping-0", SegmentBuilder::new().batch(record(8))),
+    ]);
+    let text = words(&root, &["order-1"]);
+    assert!(
+        text.starts_with("order-1: stored once in billing and stored once in shipping; consumers of both"),
+        "{text}"
+    );
+    assert!(text.contains("RECORD 2 shipping-0@0") && !text.contains("SOURCE"), "{text}");
 }
 
 #[test]

@@ -10,12 +10,15 @@ use super::{Request, sought};
 use crate::facts::{PartitionFacts, Rewind, TransactionSpan};
 use crate::finding::{BusinessKey, Copy, Event, EventKind, Finding, Place, Visibility, in_turn};
 use crate::format::Record;
-use crate::judgement::{self, Partition};
+use crate::format::record_batch::TimestampType;
+use crate::judgement::{self, Partition, duplicates};
 use crate::keys::{Mask, scalars};
 use crate::plan::TopicPlan;
 use crate::relations::{Relations, StoredCopy};
+use crate::report;
 use crate::report::model::VisibleRecords;
-use crate::report::trace::{Difference, TopicIdentity, Trace};
+use crate::report::trace::{self, ContentCopies, Difference, TopicIdentity, Trace};
+use crate::units::ProducerId;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,47 +70,38 @@ pub(super) struct Story<'a> {
 impl Story<'_> {
     /// The answer to `request`, for which these records were found.
     pub(super) fn tell(
-        self,
+        mut self,
         request: &Request<'_>,
         found: &[StoredCopy],
         verifier: &mut Verifier<'_>,
     ) -> Trace {
         let mut copies = copies(self.relations, found);
         let findings = touching(self.findings, &copies);
-        let events = around(self.events, &copies, self.partitions, &self.relations.rewinds);
+        let events =
+            around(std::mem::take(&mut self.events), &copies, self.partitions, &self.relations.rewinds);
         let (events, events_omitted) = judgement::weightiest(events, EVENTS);
-        let mut visibility = crate::report::model::Visibility::default();
+        let mut visibility = report::model::Visibility::default();
         for counts in self.counts {
-            for (sum, seen) in [
-                (&mut visibility.read_uncommitted, counts.uncommitted),
-                (&mut visibility.read_committed, counts.committed),
-            ] {
-                let add =
-                    |sum: &mut Option<u64>, part: u64| *sum = Some(sum.unwrap_or(0).saturating_add(part));
-                sum.records = sum.records.saturating_add(seen.keyed_records);
-                add(&mut sum.distinct_keys, seen.distinct_keys);
-                add(&mut sum.repeated_key_records, seen.keyed_records.saturating_sub(seen.distinct_keys));
-            }
+            add_counts(&mut visibility, counts);
         }
         let VisibleRecords { records, .. } = visibility.read_uncommitted;
         copies.truncate(request.most);
-        let differences = differences(&mut copies, verifier, request.values);
-        let mut identities: Vec<TopicIdentity> = Vec::new();
-        for plan in self.plans.iter().filter(|plan| !plan.internal) {
-            let has_it = copies.iter().any(|copy| copy.topic == plan.topic);
-            if has_it || copies.is_empty() {
-                identities.push(TopicIdentity {
-                    topic: plan.topic.clone(),
-                    key: plan.identity.name(),
-                    why: plan.why.clone(),
-                });
-            }
-        }
-        let listed = u64::try_from(copies.len()).unwrap_or(u64::MAX);
+        let mut seen: Vec<Seen> = copies.into_iter().map(|copy| Seen::read(copy, verifier)).collect();
+        let identities = self.identities(&seen);
+        // What a mirror was fed with comes before it, though their times are equal.
+        let depth = |topic: &str| trace::depth(&identities, topic);
+        seen = in_turn(seen, |Seen { copy, .. }| {
+            let log = (depth(&copy.topic), copy.directory.clone());
+            ((log, copy.partition, copy.offset), copy.timestamp)
+        });
+        let contents = contents(&seen);
+        let differences = differences(&mut seen, verifier, request.values);
+        let listed = u64::try_from(seen.len()).unwrap_or(u64::MAX);
         Trace {
             copies_omitted: records.saturating_sub(listed),
-            copies,
+            copies: seen.into_iter().map(|seen| seen.copy).collect(),
             identities,
+            contents,
             events,
             events_omitted,
             differences,
@@ -117,6 +111,108 @@ impl Story<'_> {
             ..Trace::of(request.sought.text())
         }
     }
+
+    /// The topics that have the key, sources first; all that could have it where none has.
+    fn identities(&self, seen: &[Seen]) -> Vec<TopicIdentity> {
+        let mut identities = Vec::new();
+        for (plan, counts) in self.plans.iter().zip(self.counts).filter(|(plan, _)| !plan.internal) {
+            let has_it = seen.iter().any(|seen| seen.copy.topic == plan.topic);
+            if has_it || seen.is_empty() {
+                let mut visibility = report::model::Visibility::default();
+                add_counts(&mut visibility, counts);
+                identities.push(TopicIdentity {
+                    topic: plan.topic.clone(),
+                    key: plan.identity.name(),
+                    why: plan.why.clone(),
+                    visibility,
+                    source_topic: source_of(&plan.topic, seen),
+                });
+            }
+        }
+        let depths: Vec<usize> =
+            identities.iter().map(|identity| trace::depth(&identities, &identity.topic)).collect();
+        let mut placed: Vec<_> = depths.into_iter().zip(identities).collect();
+        placed.sort_by_key(|(depth, _)| *depth);
+        placed.into_iter().map(|(_, identity)| identity).collect()
+    }
+}
+
+/// Adds what one topic shows of the key.
+fn add_counts(visibility: &mut report::model::Visibility, counts: &KeyCounts) {
+    for (sum, seen) in [
+        (&mut visibility.read_uncommitted, counts.uncommitted),
+        (&mut visibility.read_committed, counts.committed),
+    ] {
+        let add = |sum: &mut Option<u64>, part: u64| *sum = Some(sum.unwrap_or(0).saturating_add(part));
+        sum.records = sum.records.saturating_add(seen.keyed_records);
+        add(&mut sum.distinct_keys, seen.distinct_keys);
+        add(&mut sum.repeated_key_records, seen.keyed_records.saturating_sub(seen.distinct_keys));
+    }
+}
+
+/// A copy with what was read of it again.
+struct Seen {
+    copy: Copy,
+    /// Its fields, where they could be read.
+    fields: BTreeMap<String, Option<Vec<u8>>>,
+    /// Stands for what makes it a copy.
+    sameness: Option<u128>,
+}
+
+impl Seen {
+    fn read(copy: Copy, verifier: &mut Verifier<'_>) -> Self {
+        let fields = verifier.record(&copy, fields_of).unwrap_or_default();
+        let sameness = verifier.sameness(&copy);
+        Self { copy, fields, sameness }
+    }
+
+    /// Whether the record is taken from that of another topic: equal in key, value and client time.
+    fn is_fed_from(&self, other: &Self) -> bool {
+        let side = |seen: &'_ Self| ProducerId(seen.copy.producer_id);
+        let by_client = |seen: &Self| seen.copy.timestamp_type == TimestampType::CreateTime.name();
+        let same = |field: &str| {
+            let own = self.fields.get(field);
+            own.is_some() && own == other.fields.get(field)
+        };
+        self.copy.topic != other.copy.topic
+            && self.copy.timestamp.is_some()
+            && self.copy.timestamp == other.copy.timestamp
+            && by_client(self)
+            && by_client(other)
+            && same("record-key")
+            && same("value")
+            && duplicates::is_fed_from((&self.copy.topic, side(self)), (&other.copy.topic, side(other)))
+    }
+}
+
+/// The topic from which all of these records of `topic` are taken.
+fn source_of(topic: &str, seen: &[Seen]) -> Option<String> {
+    let (own, others): (Vec<&Seen>, Vec<&Seen>) = seen.iter().partition(|seen| seen.copy.topic == topic);
+    let topics: BTreeSet<&str> = others.iter().map(|seen| seen.copy.topic.as_str()).collect();
+    let feeds = |source: &&str| {
+        !own.is_empty()
+            && own
+                .iter()
+                .all(|own| others.iter().any(|other| other.copy.topic == **source && own.is_fed_from(other)))
+    };
+    topics.into_iter().find(feeds).map(str::to_owned)
+}
+
+/// The copies of each topic by what makes them copies, in the order in which they are listed.
+fn contents(seen: &[Seen]) -> Vec<ContentCopies> {
+    let mut contents: Vec<(Option<u128>, ContentCopies)> = Vec::new();
+    for (number, Seen { copy, sameness, .. }) in (1..).zip(seen) {
+        let same = contents
+            .iter_mut()
+            .find(|(other, content)| other.is_some() && other == sameness && content.topic == copy.topic);
+        match same {
+            Some((_, content)) => content.copies.push(number),
+            None => {
+                contents.push((*sameness, ContentCopies { topic: copy.topic.clone(), copies: vec![number] }));
+            }
+        }
+    }
+    contents.into_iter().map(|(_, content)| content).collect()
 }
 
 /// The findings that touch the copies, with no more of their lists than that. Those about duplicates
@@ -291,12 +387,11 @@ fn rewound(copies: &[Copy], rewinds: &[Rewind]) -> BTreeSet<Place> {
 }
 
 /// In which fields the copies differ. Also sets the values of the copies where they may be told.
-fn differences(copies: &mut [Copy], verifier: &mut Verifier<'_>, values: Values) -> Vec<Difference> {
+fn differences(seen: &mut [Seen], verifier: &mut Verifier<'_>, values: Values) -> Vec<Difference> {
     let mut fields: BTreeMap<String, Vec<Option<Vec<u8>>>> = BTreeMap::new();
-    let count = copies.len();
+    let count = seen.len();
     let mut volatile: BTreeSet<String> = BTreeSet::new();
-    for (at, copy) in copies.iter_mut().enumerate() {
-        let Some(own) = verifier.record(copy, fields_of) else { continue };
+    for (at, Seen { copy, fields: own, .. }) in seen.iter_mut().enumerate() {
         volatile.extend(verifier.mask(copy).into_iter().flat_map(Mask::names));
         if let (Values::Shown, Some(Some(value))) = (values, own.get("value")) {
             copy.value = Some(match String::from_utf8(value.clone()) {
@@ -304,7 +399,7 @@ fn differences(copies: &mut [Copy], verifier: &mut Verifier<'_>, values: Values)
                 Err(error) => BusinessKey::Base64 { base64: BASE64_STANDARD.encode(error.as_bytes()) },
             });
         }
-        for (field, value) in own {
+        for (field, value) in std::mem::take(own) {
             if let Some(slot) = fields.entry(field).or_insert_with(|| vec![None; count]).get_mut(at) {
                 *slot = value;
             }

@@ -173,6 +173,12 @@ impl<'a> Verifier<'a> {
         bytes
     }
 
+    /// Stands for what makes the record a copy: equal for two records of one topic that are copies by that.
+    pub(super) fn sameness(&mut self, copy: &Copy) -> Option<u128> {
+        let spot = self.spot(copy)?;
+        self.read(spot).map(|bytes| xxhash_rust::xxh3::xxh3_128(&bytes))
+    }
+
     /// Reads the record again from its place.
     pub(super) fn record<T>(&mut self, copy: &Copy, take: impl FnMut(&Record<'_>) -> T) -> Option<T> {
         let spot = self.spot(copy)?;

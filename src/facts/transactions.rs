@@ -270,7 +270,7 @@ mod tests {
         let began = |batches: &[BatchHeader]| {
             let mut transactions = Transactions::default();
             for header in batches {
-                transactions.data(header, None);
+                transactions.data(header);
             }
             transactions.finish().0[0].first_timestamp
         };

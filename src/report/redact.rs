@@ -72,6 +72,7 @@ const NAMES: &[&str] = &[
     "topics",
     "topicId",
     "topicName",
+    "sourceTopic",
     "directory",
     "directories",
     "replicaOf",
@@ -343,7 +344,7 @@ impl Redactor {
             return format!("{}/{own}", self.pseudonym("directory", directory));
         }
         let kind = match field {
-            "topic" | "topics" | "topicName" => "topic",
+            "topic" | "topics" | "topicName" | "sourceTopic" => "topic",
             "directory" | "directories" | "replicaOf" | "unpaired" | "file" | "files" | "a" | "b" => {
                 "directory"
             }

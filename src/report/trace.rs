@@ -30,8 +30,11 @@ pub struct Trace {
     pub key: String,
     /// What identifies an event, in each topic that has the key.
     pub identities: Vec<TopicIdentity>,
-    /// The copies in the order of time.
+    /// The copies in the order of time; at one time the record of a source comes before that of its mirror.
     pub copies: Vec<Copy>,
+    /// The listed copies by topic and content, volatile fields aside.
+    #[serde(default)]
+    pub contents: Vec<ContentCopies>,
     /// How many copies are not listed.
     pub copies_omitted: u64,
     /// What happened around them.
@@ -40,7 +43,7 @@ pub struct Trace {
     pub events_omitted: u64,
     /// The fields in which the copies differ.
     pub differences: Vec<Difference>,
-    /// What consumers that count the key get.
+    /// What consumers that count the key get, summed over the topics; each has its own in `identities`.
     pub visibility: Visibility,
     /// The ids of the findings that touch the copies and that `scan` tells of these files as well.
     pub findings: Vec<String>,
@@ -56,6 +59,7 @@ impl Trace {
             key: key.to_owned(),
             identities: Vec::new(),
             copies: Vec::new(),
+            contents: Vec::new(),
             copies_omitted: 0,
             events: Vec::new(),
             events_omitted: 0,
@@ -77,6 +81,33 @@ pub struct TopicIdentity {
     pub key: String,
     /// Why.
     pub why: String,
+    /// What consumers of this topic get.
+    #[serde(default)]
+    pub visibility: Visibility,
+    /// The topic from which these records are taken, as a mirror takes them: equal in key, value and client time.
+    #[serde(default)]
+    pub source_topic: Option<String>,
+}
+
+/// Copies of one topic with one content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContentCopies {
+    /// The topic's name.
+    pub topic: String,
+    /// Their numbers among the listed copies, from 1 on.
+    pub copies: Vec<usize>,
+}
+
+/// How many sources a topic has before it: 0 for one that is no mirror.
+#[must_use]
+pub fn depth(identities: &[TopicIdentity], topic: &str) -> usize {
+    let source = |topic: &str| {
+        let own = identities.iter().find(|identity| identity.topic == topic);
+        own.and_then(|identity| identity.source_topic.as_deref())
+    };
+    // Topics that were mirrors of each other would have no first one.
+    std::iter::successors(source(topic), |topic| source(topic)).take(identities.len()).count()
 }
 
 /// A field in which the copies differ.
@@ -132,23 +163,128 @@ fn head(page: &mut Page, trace: &Trace) {
         page.item(2, "--key names another field that identifies an event");
         return;
     }
-    let seen = &trace.visibility;
-    let same = if seen.read_uncommitted.records == seen.read_committed.records {
-        format!("consumers of both isolation levels get {}", number(seen.read_committed.records))
-    } else {
-        format!(
-            "read_uncommitted consumers get {}, read_committed consumers {}",
-            number(seen.read_uncommitted.records),
-            number(seen.read_committed.records)
-        )
-    };
-    let topics: Vec<String> =
-        trace.identities.iter().map(|identity| wording::name(&identity.topic)).collect();
-    page.paragraph(0, &format!("{key}: {} in {}; {same}.", counted_copies(all), listed(&topics)));
+    let stored: Vec<String> = trace.identities.iter().map(|identity| stored(trace, identity)).collect();
+    page.paragraph(0, &format!("{key}: {}; {}.", listed(&stored), consumers(trace)));
 }
 
-fn counted_copies(all: u64) -> String {
-    if all == 1 { "stored once".to_owned() } else { format!("stored {} times", number(all)) }
+/// How often one topic has the key, and whether that is one content or several.
+fn stored(trace: &Trace, identity: &TopicIdentity) -> String {
+    let own = || trace.contents.iter().filter(|content| content.topic == identity.topic);
+    let contents = own().count() as u64;
+    let listed_here: usize = own().map(|content| content.copies.len()).sum();
+    let records = match identity.visibility.read_uncommitted.records {
+        0 => listed_here as u64,
+        records => records,
+    };
+    let feeds = |other: &&TopicIdentity| other.source_topic.as_deref() == Some(identity.topic.as_str());
+    let fed: Vec<String> =
+        trace.identities.iter().filter(feeds).map(|fed| wording::name(&fed.topic)).collect();
+    let role = if fed.is_empty() { String::new() } else { format!(" (the source of {})", listed(&fed)) };
+    let place = format!("in {}{role}", wording::name(&identity.topic));
+    let all_listed = listed_here as u64 == records;
+    let surplus = trace.copies.iter().filter(|copy| copy.topic == identity.topic && copy.repeats.is_some());
+    match (records, contents) {
+        (1, _) => format!("stored once {place}"),
+        // Each content stands there once: rightful records that share a key.
+        (_, 2..) if all_listed && contents == records && surplus.count() == 0 => {
+            let what = if identity.key == CONTENT { "different events" } else { "updates" };
+            format!(
+                "{} with this key {place}, {} different contents{}: {what}, no surplus copy",
+                counted(records, "record"),
+                number(contents),
+                deciding(trace)
+            )
+        }
+        (_, 2..) if all_listed => {
+            format!("stored {} times {place} with {} different contents", number(records), number(contents))
+        }
+        _ => format!("stored {} times {place}", number(records)),
+    }
+}
+
+/// The identity of a topic in which each content is an event.
+const CONTENT: &str = "content";
+/// Fields that the first sentence names.
+const NAMED: usize = 3;
+
+/// The fields that make the contents different, where all copies are of one topic.
+fn deciding(trace: &Trace) -> String {
+    let mut fields: Vec<String> = trace
+        .differences
+        .iter()
+        .filter(|difference| !difference.volatile && trace.identities.len() == 1)
+        .map(|difference| wording::name(&difference.pointer))
+        .collect();
+    let verb = if fields.len() == 1 { "differs" } else { "differ" };
+    if fields.len() > NAMED {
+        let more = fields.len() - NAMED;
+        fields.truncate(NAMED);
+        fields.push(format!("{more} more"));
+    }
+    if fields.is_empty() { String::new() } else { format!(" ({} {verb})", listed(&fields)) }
+}
+
+/// What consumers get of each topic.
+fn consumers(trace: &Trace) -> String {
+    let got = |level: fn(&Visibility) -> u64| match trace.identities.as_slice() {
+        [] | [_] => number(level(&trace.visibility)),
+        several => {
+            let of = |identity: &TopicIdentity| {
+                format!("{} of {}", number(level(&identity.visibility)), wording::name(&identity.topic))
+            };
+            listed(&several.iter().map(of).collect::<Vec<_>>())
+        }
+    };
+    let (all, committed) =
+        (got(|seen| seen.read_uncommitted.records), got(|seen| seen.read_committed.records));
+    if all == committed {
+        format!("consumers of both isolation levels get {committed}")
+    } else {
+        format!("read_uncommitted consumers get {all}, read_committed consumers {committed}")
+    }
+}
+
+/// What a listed record is to the others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Others have its content, or it repeats one.
+    Copy,
+    /// A mirror was fed with it.
+    Source,
+    /// No other has its content.
+    Record,
+}
+
+impl Role {
+    /// Of each listed copy.
+    fn all(trace: &Trace) -> Vec<Self> {
+        let repeated: Vec<_> = trace.copies.iter().filter_map(|copy| copy.repeats.as_ref()).collect();
+        let alone = |number: usize| trace.contents.iter().any(|content| content.copies == [number]);
+        let identity = |copy: &Copy| trace.identities.iter().find(|identity| identity.topic == copy.topic);
+        let role = |(number, copy): (usize, &Copy)| {
+            if copy.repeats.is_some() || !alone(number) || repeated.contains(&&copy.place()) {
+                return Self::Copy;
+            }
+            let feeds = |other: &TopicIdentity| other.source_topic.as_deref() == Some(copy.topic.as_str());
+            if trace.identities.iter().any(feeds) {
+                Self::Source
+            } else if identity(copy).is_some_and(|identity| identity.source_topic.is_some()) {
+                Self::Copy
+            } else {
+                Self::Record
+            }
+        };
+        (1..).zip(&trace.copies).map(role).collect()
+    }
+
+    /// The word in front of its number.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Copy => "COPY",
+            Self::Source => "SOURCE",
+            Self::Record => "RECORD",
+        }
+    }
 }
 
 /// A line of the timeline: a copy with its number, or an event.
@@ -165,13 +301,13 @@ impl Line<'_> {
         }
     }
 
-    /// Its log, its offset, and whether it stands behind what else happened there.
-    fn place(&self) -> (String, i64, u8) {
+    /// Its topic and partition, its offset, and whether it stands behind what else happened there.
+    fn place(&self) -> (&str, i32, i64, u8) {
         match self {
-            Self::Copy(_, copy) => (format!("{}-{}", copy.topic, copy.partition), copy.offset, 1),
+            Self::Copy(_, copy) => (&copy.topic, copy.partition, copy.offset, 1),
             Self::Event(event) => {
                 let ends = matches!(event.kind, crate::finding::EventKind::SessionEnd);
-                (format!("{}-{}", event.topic, event.partition), event.offset, if ends { 2 } else { 0 })
+                (&event.topic, event.partition, event.offset, if ends { 2 } else { 0 })
             }
         }
     }
@@ -181,9 +317,11 @@ fn timeline(page: &mut Page, trace: &Trace) {
     let copies = trace.copies.iter().enumerate().map(|(at, copy)| Line::Copy(at + 1, copy));
     let lines: Vec<Line<'_>> = copies.chain(trace.events.iter().map(Line::Event)).collect();
     let lines = in_turn(lines, |line| {
-        let (log, offset, rank) = line.place();
-        ((log, 0, offset.saturating_mul(4).saturating_add(i64::from(rank))), line.time())
+        let (topic, partition, offset, rank) = line.place();
+        let log = (depth(&trace.identities, topic), topic.to_owned());
+        ((log, partition, offset.saturating_mul(4).saturating_add(i64::from(rank))), line.time())
     });
+    let roles = Role::all(trace);
     let first_copy = trace.copies.first().and_then(|copy| copy.timestamp);
     let one_log = trace
         .copies
@@ -204,7 +342,8 @@ fn timeline(page: &mut Page, trace: &Trace) {
         let text = match line {
             Line::Copy(number, copy) => {
                 let place = at(&copy.topic, copy.partition, copy.offset);
-                format!("COPY {number}  {place}  {}", about(copy, first_copy.filter(|_| *number > 1)))
+                let word = roles.get(number.saturating_sub(1)).map_or("COPY", |role| role.word());
+                format!("{word} {number}  {place}  {}", about(trace, *number, copy, first_copy))
             }
             Line::Event(event) => {
                 let place = at(&event.topic, event.partition, event.offset);
@@ -228,7 +367,7 @@ fn timeline(page: &mut Page, trace: &Trace) {
 }
 
 /// Who wrote a copy, what it repeats, and what its transaction makes of it.
-fn about(copy: &Copy, first: Option<i64>) -> String {
+fn about(trace: &Trace, number: usize, copy: &Copy, first: Option<i64>) -> String {
     let mut parts = Vec::new();
     if copy.producer_id < 0 {
         parts.push("no producer id".to_owned());
@@ -249,10 +388,10 @@ fn about(copy: &Copy, first: Option<i64>) -> String {
             earlier.offset,
             level.words()
         ));
-    } else if first.is_some() {
-        parts.push("other content than the copies before".to_owned());
+    } else if let Some(earlier) = unaccused(trace, number, copy) {
+        parts.push(earlier);
     }
-    if let (Some(first), Some(own)) = (first, copy.timestamp) {
+    if let (Some(first), Some(own), 2..) = (first, copy.timestamp, number) {
         parts.push(if own == first {
             "same time as the first".to_owned()
         } else {
@@ -262,16 +401,31 @@ fn about(copy: &Copy, first: Option<i64>) -> String {
     parts.join(" · ")
 }
 
+/// What a copy that repeats nothing is to those of its topic that stand before it.
+fn unaccused(trace: &Trace, number: usize, copy: &Copy) -> Option<String> {
+    let own = trace.contents.iter().filter(|content| content.topic == copy.topic);
+    let mut before = own.filter_map(|content| Some((content, *content.copies.first()?)));
+    let own_content = before.clone().find(|(content, _)| content.copies.contains(&number));
+    match own_content {
+        Some((_, first)) if first < number => Some(format!("same content as copy {first}")),
+        _ => before
+            .any(|(_, first)| first < number)
+            .then(|| "other content than the records before".to_owned()),
+    }
+}
+
 fn differences(page: &mut Page, trace: &Trace) {
     if trace.copies.len() < 2 {
         return;
     }
     page.blank();
+    let roles = Role::all(trace);
+    let what = if roles.iter().all(|role| *role == Role::Record) { "records" } else { "copies" };
     if trace.differences.is_empty() {
-        page.paragraph(0, "The copies are equal in key, value and headers, byte for byte.");
+        page.paragraph(0, &format!("The {what} are equal in key, value and headers, byte for byte."));
         return;
     }
-    page.paragraph(0, "The copies differ in:");
+    page.paragraph(0, &format!("The {what} differ in:"));
     for difference in trace.differences.iter().take(FIELDS) {
         let name = Terminal::text(&difference.pointer).cut(VALUE_COLUMNS).to_string();
         let volatile = if difference.volatile { ", does not count as content" } else { "" };
@@ -282,7 +436,8 @@ fn differences(page: &mut Page, trace: &Trace) {
                 || "(absent)".to_owned(),
                 |value| Terminal::text(value).cut(VALUE_COLUMNS).to_string(),
             );
-            page.item(4, &format!("copy {}: {value}", at + 1));
+            let word = roles.get(at).map_or("COPY", |role| role.word()).to_lowercase();
+            page.item(4, &format!("{word} {}: {value}", at + 1));
         }
     }
     if trace.differences.len() > FIELDS {
@@ -301,7 +456,8 @@ fn findings(page: &mut Page, trace: &Trace) {
         let whose = if of_this_key { "by the copies of this key alone" } else { finding.id.as_str() };
         let head = format!("{} ({}, {whose}): {}", finding.code, finding.confidence, finding.title);
         page.paragraph(0, &format!("{}.", Terminal::text(&head).cut(500)));
-        for fact in finding.facts.iter().take(4) {
+        // Some findings have one fact, and it is their title.
+        for fact in finding.facts.iter().filter(|fact| **fact != finding.title).take(4) {
             page.item(
                 2,
                 &format!("{}.", opening(&Terminal::text(fact).cut(500).to_string(), &finding.topics)),

@@ -38,6 +38,7 @@ use crate::relations::Relations;
 pub use choice::SurplusChoice;
 use episode::Episode;
 use pair::Pair;
+pub use pipeline::is_fed_from;
 
 /// How many examples a finding carries.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,7 @@ use super::{Examples, Words, cause, dropped, kept, lines};
 use crate::facts::{Rewind, RewindKind};
 use crate::finding::{Confidence, Finding, Level};
 use crate::relations::{StoredCopy, TimeSource};
-use crate::units::Offset;
+use crate::units::{Offset, ProducerId};
 use std::collections::BTreeSet;
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
@@ -87,12 +87,24 @@ pub(super) fn link(finding: &mut Finding, episode: &Episode<'_>, examples: Examp
     reread::put(finding, steps.into_iter(), examples);
 }
 
-/// Whether the topic has the name of its source in its own, as mirrors name theirs.
-fn is_named_after_source(pair: &Pair<'_>) -> bool {
+/// Whether a record is taken from an equal one of another topic with the same time, and not the other way round: a
+/// mirror has the name of its source in its own, and writes without producer id by default. Each side is a topic with
+/// the producer id of its record.
+#[must_use]
+pub fn is_fed_from(own: (&str, ProducerId), source: (&str, ProducerId)) -> bool {
+    let named_after = |longer: &str, name: &str| longer.len() > name.len() && longer.ends_with(name);
+    match (named_after(own.0, source.0), named_after(source.0, own.0)) {
+        (true, _) => true,
+        (false, true) => false,
+        (false, false) => source.1.is_protected() && !own.1.is_protected(),
+    }
+}
+
+/// Whether that is so of the later copy of a pair.
+fn later_is_fed(pair: &Pair<'_>) -> bool {
     let topic = |copy: &StoredCopy| pair.relations.place(copy).topic;
     pair.source.as_deref().is_some_and(|source| {
-        let (own, source) = (topic(&pair.later), topic(source));
-        own.len() > source.len() && own.ends_with(source.as_str())
+        is_fed_from((&topic(&pair.later), pair.later.producer_id), (&topic(source), source.producer_id))
     })
 }
 
@@ -146,15 +158,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             )
         });
     }
-    let unprotected = |copy: &StoredCopy| !copy.producer_id.is_protected();
     let may_fan_out = step.is_none()
         && over_source == 0
-        && episode.pairs().any(|p| {
-            // A mirror writes without producer id by default, or its topic has the source's name in its own.
-            let source = p.source.as_deref();
-            let alike = |source: &StoredCopy| !unprotected(&p.later) || unprotected(source);
-            source.is_some_and(alike) && !is_named_after_source(&p)
-        });
+        && episode.pairs().any(|pair| pair.source.is_some() && !later_is_fed(&pair));
     if may_fan_out {
         alternatives.push(kept(
             "fan-out",
@@ -207,5 +213,21 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "drop repeats by business key in the consumers of the output",
             ])
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mirror_is_fed_from_the_topic_whose_name_it_bears() {
+        let (with, without) = (ProducerId(7), ProducerId(-1));
+        assert!(is_fed_from(("east.orders", without), ("orders", with)));
+        assert!(is_fed_from(("east.orders", with), ("orders", without)), "a mirror may be idempotent");
+        assert!(!is_fed_from(("orders", without), ("east.orders", with)), "nor does the source come from it");
+        assert!(is_fed_from(("copy", without), ("orders", with)), "mirrors write without producer id");
+        assert!(!is_fed_from(("copy", with), ("orders", with)), "equal times show no direction");
+        assert!(!is_fed_from(("copy", without), ("orders", without)));
     }
 }
