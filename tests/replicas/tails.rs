@@ -175,6 +175,16 @@ fn another_leader_epoch_that_the_checkpoint_does_not_know_is_no_failover() {
 }
 
 #[test]
+fn a_transaction_that_was_committed_without_a_record_of_the_tail_lost_it() {
+    let began = || common().batch(sent(9, 0, 0, 20).transactional());
+    let old = || began().batch(sent(9, 0, 1, 21).transactional());
+    let committed = || began().leader_epoch(2).commit(9, 0).batch(sent(7, 0, 10, 10));
+    assert_eq!(told(&failover(old(), committed(), 11).scan()), LOST);
+    // Two markers, of which the second may belong to it.
+    assert_eq!(told(&failover(old(), committed().abort(9, 0), 11).scan()), UNSETTLED);
+}
+
+#[test]
 fn a_leader_that_was_elected_with_an_empty_log_holds_nothing_of_what_the_others_have() {
     let tree = failover(common(), SegmentBuilder::new(), 0);
     tree.leader_epochs("b", "orders-0", &[(2, 0)]);

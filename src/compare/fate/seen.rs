@@ -168,7 +168,11 @@ impl Seen {
             return if self.has_records { Loss::Unprotected } else { Loss::Unknown };
         }
         let went_on = match one.transaction {
-            Some(number) => self.ends(one.writer.0, number) == Some(Outcome::Commit),
+            // A marker may stand there twice, and shift the count.
+            Some(number) => {
+                let later = self.markers.get(&one.writer.0).and_then(|markers| markers.get(number..));
+                later.is_some_and(|later| !later.is_empty() && !later.contains(&Outcome::Abort))
+            }
             // Behind it in the same epoch, or in a newer one that it began without it.
             None => {
                 self.first_sequences.contains_key(&one.writer)

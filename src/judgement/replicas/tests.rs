@@ -135,8 +135,13 @@ fn what_stands_in_the_leading_replica_again_is_worth_knowing_and_no_more() {
 #[test]
 fn brokers_wait_for_all_replicas_when_they_write_an_internal_topic() {
     let tail = ending(differing(DifferenceKind::Records, epoch(2), epoch(1)), &[(UNPROTECTED, 8)]);
-    let finding = judge(&[ReplicaPair { topic: "__consumer_offsets", ..tail }]).remove(0);
-    assert_eq!((finding.code, finding.severity), (Code::OldLeaderTail, Severity::Low));
+    let told = |tail| {
+        let finding = judge(&[ReplicaPair { topic: "__consumer_offsets", ..tail }]).remove(0);
+        (finding.code, finding.severity)
+    };
+    assert_eq!(told(tail.clone()), (Code::OldLeaderTail, Severity::Info));
+    let committed = ending(tail.comparison, &[(Fate::Lost(Loss::Committed), 8)]);
+    assert_eq!(told(committed), (Code::ReplicaDivergence, Severity::High));
 }
 
 #[test]
