@@ -90,7 +90,19 @@ fn offsets_and_producers_choose_as_well() {
     let nobody = report(RESEND, &["--pid", "7"]);
     assert_eq!(surplus(&nobody), []);
     let headline = nobody["verdict"]["headline"].as_str().unwrap();
-    assert!(headline.contains("that were chosen"), "{headline}");
+    let none = format!("none of {} surplus copies is in the times, offsets and producers", all.len());
+    assert!(headline.contains(&none), "{headline}");
+    assert_eq!(nobody["coverage"]["surplusNotChosen"], all.len());
+    // Beside findings of another kind that is said as well, and what is left out where some are told.
+    let whole = report("retry-idempotence-off", &[]);
+    let hidden = report("retry-idempotence-off", &["--pid", "7"]);
+    let headline = hidden["verdict"]["headline"].as_str().unwrap();
+    assert!(headline.contains("; none of 6 surplus copies is in"), "{headline}");
+    assert!(!whole["verdict"]["headline"].as_str().unwrap().contains("chosen"));
+    let some = report(RESEND, &["--offsets", "33..35"]);
+    let headline = some["verdict"]["headline"].as_str().unwrap();
+    let left_out = format!("; {} more surplus copies are not in what was chosen", all.len() - expected.len());
+    assert!(headline.ends_with(&left_out), "{headline}");
 }
 
 #[test]
@@ -108,6 +120,13 @@ fn a_day_is_meant_in_the_zone_that_is_named() {
     }
     let ago = report(RESEND, &["--as-of", "2026-11-29 17:00", "--since", "1h ago"]);
     assert_eq!(surplus(&ago).len(), all);
+}
+
+#[test]
+fn an_audit_of_batch_headers_says_first_that_copies_were_not_looked_for() {
+    let report = report("retry-idempotence-off", &["--headers-only"]);
+    let headline = report["verdict"]["headline"].as_str().unwrap();
+    assert!(headline.ends_with("; copies were not looked for, only batch headers were read"), "{headline}");
 }
 
 #[test]

@@ -51,6 +51,13 @@ fn an_unknown_code_is_met_with_the_nearest() {
 }
 
 #[test]
+fn the_id_of_a_finding_is_told_from_a_code() {
+    let output = run(&["explain", "DA-3f9c1a2b7d40e6a1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(words(&output.stderr).contains("show DA-3f9c1a2b7d40e6a1 REPORT"), "{}", words(&output.stderr));
+}
+
+#[test]
 fn a_hostile_name_is_not_echoed_left_alone() {
     let output = run(&["explain", "\u{1b}[2J\u{202e}"]);
     assert_eq!(output.status.code(), Some(2));

@@ -255,8 +255,8 @@ fn a_key_that_is_not_there_says_what_the_key_is() {
     let output = run(&root, &["order-77"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("No record has the business key order-77") && text.contains("record-key"),
+        text.contains("No record has the business key order-77") && text.contains("looked for as record-key"),
         "{text}"
     );
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(3), "a mistyped key is no all-clear");
 }

@@ -326,6 +326,7 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
     coverage.notes.extend(parts.notes.iter().cloned());
     let told = |note: crate::input::Note| Note::about(note.file, note.detail);
     coverage.notes.extend(crate::input::changes(parts.inventory).into_iter().map(told));
+    coverage.surplus_not_chosen = parts.untold;
     if parts.untold > 0 {
         let (copies, verb) = if parts.untold == 1 { ("copy", "was") } else { ("copies", "were") };
         let untold = parts.untold;

@@ -34,11 +34,15 @@ pub(super) enum Sighting {
 
 impl Sought {
     /// The key as a report shows it: text; `base64:…` for other bytes; the parts of a joined key with
-    /// `+` between them; the digits of a digest, from eight on, where the identity is the content.
+    /// `+` between them; the digits of a digest, from eight on, where the identity is the content, alone or
+    /// behind the record key as in `order-1 (content 2734375f)`.
     #[must_use]
     pub fn new(text: &str) -> Self {
+        // `order-1 (content 2734375f)` is how a report shows a content with its record key.
+        let shown = text.strip_suffix(')').and_then(|text| Some(text.rsplit_once(" (content ")?.1));
         let bytes = text.strip_prefix("base64:").and_then(|rest| BASE64_STANDARD.decode(rest).ok());
-        let digits = text.strip_prefix("content").map_or(text, |rest| rest.trim_start_matches([' ', ':']));
+        let bare = text.strip_prefix("content").map_or(text, |rest| rest.trim_start_matches([' ', ':']));
+        let digits = shown.unwrap_or(bare);
         let is_digest = (DIGITS..=32).contains(&digits.len())
             && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
         Self { text: text.to_owned(), bytes, digest: is_digest.then(|| digits.to_owned()) }
@@ -163,6 +167,12 @@ mod tests {
         let whole = digest(&mut content, &Mask::default(), &record(Some(b"c-1"), b"v"));
         assert!(sees(&whole, "content", Some(b"c-1"), b"v"));
         assert!(sees(&format!("content {}", &whole[..8]), "content", Some(b"c-1"), b"v"));
+        assert!(sees(&format!("c-1 (content {})", &whole[..8]), "content", Some(b"c-1"), b"v"));
+        assert!(
+            !sees(&format!("c-1 (content {})", &whole[..8]), "content", Some(b"c-1"), b"w"),
+            "another event"
+        );
+        assert!(sees("a (content 0)", "record-key", Some(b"a (content 0)"), b""), "a key that looks like it");
         assert!(!sees(&whole, "content", Some(b"c-1"), b"w"));
         assert!(!sees(&whole[..7], "content", Some(b"c-1"), b"v"));
         assert!(sees("c-1", "content", Some(b"c-1"), b"w"));

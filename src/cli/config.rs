@@ -12,6 +12,7 @@
 //! refused, because an option that does nothing unnoticed is worse than none.
 
 use crate::error::AuditError;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -33,6 +34,13 @@ pub(super) fn expand(arguments: Vec<OsString>, root: &Command) -> Result<Vec<OsS
     let wrong = |what: String| AuditError::Usage(format!("{}: {what}", file.display()));
     let tables: Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
     for (name, table) in &tables {
+        if !table.is_table() && root.find_subcommand(name).is_none() {
+            let home = root.get_subcommands().find(|command| has(command, name));
+            let home = home.map_or("scan", Command::get_name);
+            return Err(wrong(format!(
+                "{name} stands outside a table; put it below the command it is for: [{home}]"
+            )));
+        }
         let Some(command) = root.find_subcommand(name) else {
             let names = root.get_subcommands().map(Command::get_name);
             return Err(wrong(format!("[{name}] is no command{}", suggestion(name, names))));
@@ -44,6 +52,28 @@ pub(super) fn expand(arguments: Vec<OsString>, root: &Command) -> Result<Vec<OsS
     let Some(table) = tables.get(command.get_name()) else { return Ok(arguments) };
     let (before, behind) = arguments.split_at_checked(at + 1).unwrap_or((&arguments, &[]));
     Ok([before, &options(command, table).map_err(wrong)?, behind].concat())
+}
+
+/// Whether a command has an option of this name.
+fn has(command: &Command, name: &str) -> bool {
+    command.get_arguments().any(|argument| argument.get_long() == Some(name))
+}
+
+/// The file and the table that hold the value which `error` is about, where it is one of the file's.
+pub(super) fn origin(typed: &[OsString], root: &Command, error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    // `--key <KEY>`
+    let (argument, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let given = OsString::from(format!("{}={value}", argument.split(' ').next()?));
+    let path = file(typed)?;
+    let tables: Table = std::fs::read_to_string(&path).ok()?.parse().ok()?;
+    let (_, command) = called(typed, root)?;
+    let name = command.get_name();
+    let of_file = options(command, tables.get(name)?).ok()?;
+    of_file.contains(&given).then(|| format!("{}: [{name}]", path.display()))
 }
 
 /// The file that `--config` names.
@@ -152,11 +182,30 @@ mod tests {
             ("[scan]\nquiet = 1", "quiet is true or false"),
             ("[scan]\nthreads = [1]", "takes one text or number"),
             ("scan = 1", "must be a table"),
+            ("key = \"value\"", "key stands outside a table; put it below the command it is for: [scan]"),
+            ("nonsense = 1\n[scan]", "nonsense stands outside a table"),
             ("[scan", "unclosed table"),
         ] {
             let error = expanded(text, &["scan", "x"]).unwrap_err();
             assert!(error.contains(said), "{text:?}: {error}");
         }
+    }
+
+    #[test]
+    fn a_value_that_is_refused_is_told_with_its_file_and_table() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"[scan]\nkey = 3\n").unwrap();
+        let config = format!("--config={}", file.path().display());
+        let read = |typed: &[&str]| {
+            let all = ["dedup-audit", config.as_str()].into_iter().chain(typed.iter().copied());
+            Arguments::read(all.map(OsString::from))
+        };
+        let error = read(&["scan", "x"]).unwrap_err().to_string();
+        let place = format!("{}: [scan]: invalid value '3' for '--key <KEY>'", file.path().display());
+        assert!(error.starts_with(&place), "{error}");
+        // What is typed wins, and a table of another command is no matter.
+        assert!(read(&["scan", "x", "--key", "value"]).is_ok());
+        assert!(read(&["explain"]).is_ok());
     }
 
     #[test]

@@ -45,6 +45,12 @@ impl Explain {
 
 fn known(name: &str) -> Result<Code, AuditError> {
     explain::find(name).ok_or_else(|| {
+        if name.to_lowercase().starts_with("da-") {
+            let id: String = name.chars().take(60).collect();
+            return AuditError::Usage(format!(
+                "{id} is the id of one finding, and explain takes a code; show {id} REPORT tells of the finding"
+            ));
+        }
         let hint = explain::nearest(name).map_or_else(
             || "`dedup-audit explain` lists all codes".to_owned(),
             |code| format!("did you mean {code}?"),

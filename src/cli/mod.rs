@@ -90,10 +90,17 @@ impl Arguments {
     /// [`AuditError`] for a configuration that cannot be used.
     pub fn read(typed: impl Iterator<Item = OsString>) -> Result<Self, AuditError> {
         let definition = Self::definition();
-        let arguments = config::expand(typed.collect(), &definition)?;
-        let matches = match definition.try_get_matches_from(arguments) {
+        let typed: Vec<OsString> = typed.collect();
+        let arguments = config::expand(typed.clone(), &definition)?;
+        let matches = match definition.clone().try_get_matches_from(arguments) {
             Ok(matches) => matches,
             Err(error) => {
+                if let Some(origin) = config::origin(&typed, &definition, &error) {
+                    let said = error.render().to_string();
+                    let said = said.lines().next().unwrap_or_default();
+                    let said = said.strip_prefix("error: ").unwrap_or(said);
+                    return Err(AuditError::Usage(format!("{origin}: {said}")));
+                }
                 let word = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
                 let Some(path) = word.filter(|word| Path::new(word).exists()) else { tell(&error) };
                 return Err(AuditError::Usage(format!(

@@ -9,13 +9,14 @@
 //! ```
 //!
 //! With `-o` standard output stays silent unless `--format` says what it gets. A file whose name does
-//! not tell its form takes that of `--format`.
+//! not tell its form takes that of `--format`; where nothing tells it, the call is refused.
 
 use crate::error::AuditError;
 use crate::report::answer::Answer;
 use crate::report::layout::Width;
 use crate::report::ndjson;
 use crate::report::sink::{self, Existing, Sink};
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -132,6 +133,27 @@ impl<F: Form> Target<F> {
         Ok(Self { form, place })
     }
 
+    /// Refuses a file of which nothing says the form: a table in `x.pdf` is not what somebody meant.
+    fn check_form(&self) -> Result<(), AuditError> {
+        let path = match &self.place {
+            Place::File(path) if self.own_form().is_none() && !path.starts_with("/dev") => path,
+            Place::File(_) | Place::Stdout => return Ok(()),
+        };
+        let name = path.display();
+        if let Some(form) = path.to_str().and_then(F::named) {
+            let form = form.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+            return Err(AuditError::Usage(format!(
+                "-o {name}: this is the name of a form, and no file; did you mean -o {form}:FILE or --format {form}?"
+            )));
+        }
+        let forms: Vec<_> = F::value_variants().iter().filter_map(F::to_possible_value).collect();
+        let forms: Vec<_> = forms.iter().map(PossibleValue::get_name).collect();
+        Err(AuditError::Usage(format!(
+            "-o {name}: its name does not say in which form; write FORM:{name}, with one of {}",
+            forms.join(", ")
+        )))
+    }
+
     /// The form that the target itself tells.
     fn own_form(&self) -> Option<F> {
         let by_ending = || match &self.place {
@@ -199,6 +221,9 @@ impl<F: Form> OutputArguments<F> {
                 let name = place.map_or("standard output".to_owned(), |path| path.display().to_string());
                 return Err(AuditError::Usage(format!("{name} is named twice with --output")));
             }
+        }
+        if self.format.is_none() {
+            self.output.iter().try_for_each(Target::check_form)?;
         }
         self.files().try_for_each(|path| sink.check(path, self.existing()))
     }
@@ -357,6 +382,20 @@ mod tests {
         assert_eq!(targets(Some(Table), &["a.html"]), [file(Html, "a.html"), (Table, None)]);
         assert_eq!(targets(None, &["json:-", "a.html"]), [file(Html, "a.html"), (Json, None)]);
         assert_eq!(targets(Some(Json), &["/dev/stdout"]), [(Json, None)]);
+    }
+
+    #[test]
+    fn a_file_of_which_nothing_says_the_form_is_refused() {
+        let sink = Sink::beside(&[]);
+        let refused = |name: &str| arguments(None, &[name]).check(&sink).unwrap_err().to_string();
+        assert!(refused("MD").contains("did you mean -o md:FILE or --format md?"), "{}", refused("MD"));
+        assert!(refused("a.pdf").contains("FORM:a.pdf, with one of table, json, ndjson, md, html, csv"));
+        assert!(refused("ticket").contains("does not say in which form"));
+        for (format, name) in
+            [(Some(ReportFormat::Json), "ticket"), (None, "md:ticket"), (None, "/dev/null"), (None, "-")]
+        {
+            assert!(arguments(format, &[name]).check(&sink).is_ok(), "{name}");
+        }
     }
 
     #[test]

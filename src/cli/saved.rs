@@ -41,9 +41,10 @@ pub struct RenderArguments {
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   dedup-audit show DA-3f9c1a2b7d40e6a1 report.json
-  dedup-audit show 3f9c report.json --format json")]
+  dedup-audit show 3f9c report.json --format json
+  dedup-audit show retry-without-idempotence report.json")]
 pub struct ShowArguments {
-    /// The id of the finding, or how it begins
+    /// The id of the finding, or how it begins; or its code, where it is the only one of it
     #[arg(value_name = "ID")]
     id: String,
     /// A report of `scan`, JSON or NDJSON; - is standard input
@@ -115,7 +116,14 @@ fn omitted(finding: &Finding) -> u64 {
 pub(super) fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
     let sink = Sink::default();
     arguments.output.check(&sink)?;
-    let report = redaction::report(&arguments.redaction.redactor()?, read(&arguments.report)?)?;
+    let (id, path) = (&arguments.id, &arguments.report);
+    if !is_stdin(path) && !path.exists() && Path::new(id).exists() {
+        let missing = path.display();
+        return Err(AuditError::Usage(format!(
+            "{missing}: does not exist, and {id} does: the id comes first, as in show {missing} {id}"
+        )));
+    }
+    let report = redaction::report(&arguments.redaction.redactor()?, read(path)?)?;
     let finding = find(&report, &arguments.id)?;
     let zone = Zone::new(arguments.tz.clone());
     arguments.output.write(
@@ -127,7 +135,7 @@ pub(super) fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// The finding whose id begins like this.
+/// The finding whose id begins like this, or the only one of this code.
 fn find<'a>(report: &'a Report, id: &str) -> Result<&'a Finding, AuditError> {
     let short = |id: &str| id.to_lowercase().trim_start_matches("da-").to_owned();
     let wanted = short(id);
@@ -138,8 +146,15 @@ fn find<'a>(report: &'a Report, id: &str) -> Result<&'a Finding, AuditError> {
             if findings.len() > 8 { format!(" and {} more", findings.len() - 8) } else { String::new() };
         format!("{}{more}", some.join(", "))
     };
+    let of_code: Vec<_> =
+        report.findings.iter().filter(|one| one.code.to_string() == id.to_lowercase()).collect();
     match found.as_slice() {
         [only] => Ok(only),
+        [] if let [only] = of_code.as_slice() => Ok(only),
+        [] if !of_code.is_empty() => {
+            let (all, ids) = (of_code.len(), ids(&of_code));
+            Err(AuditError::Usage(format!("{all} findings are {id}; name one by its id: {ids}")))
+        }
         [] if report.findings.is_empty() => Err(AuditError::Usage("the report has no finding".to_owned())),
         [] => {
             let all: Vec<_> = report.findings.iter().collect();

@@ -6,6 +6,7 @@ use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, Request, Sought, Values};
 use crate::error::AuditError;
+use crate::report::answer::Reading;
 use crate::report::trace;
 use clap::Args;
 use std::io::Write;
@@ -20,11 +21,12 @@ use std::process::ExitCode;
   dedup-audit trace 7731 /var/kafka --key json:/payment/id --show-values
   dedup-audit trace base64:AAAAKQ== broker-1/data broker-2/data --format json",
     after_help = "KEY is written as reports show keys: text, base64:… for other bytes, the parts of a joined key with +
-between them. Where the content identifies an event, it is the record key or the digits of the
-content's digest.
+between them. Where the content identifies an event, it is the record key, the digits of the content's
+digest, or both as in 'order-41 (content 2734375f)'.
 
 Exit status: 0 no copy repeats another, and everything was read; 1 a copy repeats another; 2 could
-not run; 3 no copy was found to repeat another, but not everything could be read; 130 interrupted."
+not run; 3 no copy was found to repeat another, but not everything could be read, or no record has
+the key; 130 interrupted."
 )]
 pub struct TraceArguments {
     /// The business key, as reports show it
@@ -71,5 +73,10 @@ pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<Exi
         &answer,
     )?;
     let accused = answer.body.details.iter().any(|finding| finding.counts.surplus_records > 0);
-    Ok(status::of(Outcome::of_found(accused), answer.reading()))
+    // Of a key that is nowhere, which may be mistyped, nothing is known.
+    let reading = match answer.reading() {
+        Reading::Whole if answer.body.copies.is_empty() => Reading::Partial,
+        reading => reading,
+    };
+    Ok(status::of(Outcome::of_found(accused), reading))
 }

@@ -150,16 +150,16 @@ fn head(page: &mut Page, trace: &Trace) {
     if all == 0 {
         page.paragraph(0, &format!("No record has the business key {key}."));
         for identity in &trace.identities {
-            page.item(
-                2,
-                &format!(
-                    "{}: the business key is {} ({})",
-                    wording::name(&identity.topic),
-                    wording::name(&identity.key),
-                    Terminal::text(&identity.why).cut(300)
-                ),
-            );
+            // The record key finds contents, too.
+            let tried = if identity.key == CONTENT {
+                "looked for as a record key and as the digest of a content".to_owned()
+            } else {
+                format!("looked for as {}", wording::name(&identity.key))
+            };
+            let (topic, why) = (wording::name(&identity.topic), Terminal::text(&identity.why).cut(300));
+            page.item(2, &format!("{topic}: {tried} ({why})"));
         }
+        page.item(2, "a key is compared as a whole, and by its case");
         page.item(2, "--key names another field that identifies an event");
         return;
     }

@@ -34,6 +34,9 @@ pub struct Coverage {
     /// The same by reason.
     #[serde(default)]
     pub undecoded: Vec<UndecodedReport>,
+    /// Surplus copies that are there and were not chosen (`--since`, `--until`, `--offsets`, `--pid`).
+    #[serde(default)]
+    pub surplus_not_chosen: u64,
     /// Bytes that cannot be read as they stand, by file and position.
     pub damage: Vec<DamageReport>,
     /// How many places of damage are not listed.

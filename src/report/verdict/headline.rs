@@ -9,8 +9,10 @@ pub(super) fn of(report: &Report) -> String {
     let said = match worst(&report.findings) {
         found if is_uncompared(report) => uncompared(found, report),
         None => nothing(report),
-        Some(worst) if worst.severity == Severity::Info => harmless(worst, report),
-        Some(worst) => format!("{}{}", bad(worst, report), besides(worst, report)),
+        Some(worst) if worst.severity == Severity::Info => {
+            format!("{}{}", harmless(worst, report), not_looked_for(report))
+        }
+        Some(worst) => format!("{}{}{}", bad(worst, report), besides(worst, report), not_looked_for(report)),
     };
     if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
 }
@@ -46,6 +48,30 @@ fn is_narrowed(report: &Report) -> bool {
     CHOOSING.iter().any(|option| report.invocation.options.contains_key(*option))
 }
 
+/// What the call left out of copies, behind what was found.
+fn not_looked_for(report: &Report) -> String {
+    let headers_only = report.invocation.options.get("headersOnly") == Some(&serde_json::Value::Bool(true));
+    let told = report.findings.iter().any(|one| is_duplicate(one.code) && one.counts.surplus_records > 0);
+    match report.coverage.surplus_not_chosen {
+        _ if headers_only => "; copies were not looked for, only batch headers were read".to_owned(),
+        0 if is_narrowed(report) && !told => "; no surplus copy was there to be chosen".to_owned(),
+        0 => String::new(),
+        untold if !told => format!("; {}", none_chosen(untold)),
+        1 => "; 1 more surplus copy is not in what was chosen".to_owned(),
+        untold => format!("; {} more surplus copies are not in what was chosen", number(untold)),
+    }
+}
+
+fn none_chosen(untold: u64) -> String {
+    match untold {
+        1 => "the one surplus copy is not in the times, offsets and producers that were chosen".to_owned(),
+        more => format!(
+            "none of {} surplus copies is in the times, offsets and producers that were chosen",
+            number(more)
+        ),
+    }
+}
+
 fn nothing(report: &Report) -> String {
     let chosen = is_narrowed(report);
     let records: u64 = ordinary(report).map(|topic| topic.visibility.read_uncommitted.records).sum();
@@ -54,6 +80,9 @@ fn nothing(report: &Report) -> String {
     match (records, report.verdict.complete) {
         (0, true) => "there is nothing to judge: no records were found".to_owned(),
         (0, false) => "there is nothing to judge: no records could be read".to_owned(),
+        (_, true) if any_identity && chosen && report.coverage.surplus_not_chosen > 0 => {
+            none_chosen(report.coverage.surplus_not_chosen)
+        }
         (_, true) if any_identity && chosen => {
             format!("nothing found among {read} in the times, offsets and producers that were chosen")
         }
