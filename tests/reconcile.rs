@@ -241,8 +241,8 @@ fn entries_without_a_key_stand_in_the_first_sentence_and_are_no_all_clear() {
     let first = "All 2 keys of the list are stored once; 1 entry of it has no key and was not";
     assert!(table.starts_with(first), "{table}");
     // What is found weighs more than what was not looked for.
-    let lost = topic.list("lost.ndjson", "{\"id\":\"c\"}\n{\"key\":\"b\"}\n{}\n");
-    let table = reconcile(&[topic.data()], &lost, &more);
+    let gone = topic.list("lost.ndjson", "{\"id\":\"c\"}\n{\"key\":\"b\"}\n{}\n");
+    let table = reconcile(&[topic.data()], &gone, &more);
     assert_eq!(table.status.code(), Some(1));
     let table = String::from_utf8(table.stdout).unwrap();
     assert!(
