@@ -202,6 +202,9 @@ pub struct Comparison {
     pub stopped_at: Option<Offset>,
     /// The leader epochs of all batches that differ, in each.
     pub differing_epochs: [Option<Epochs>; 2],
+    /// Offsets at which they hold other records under one leader epoch: a leader gives an offset once, so no
+    /// change of leaders explains it.
+    pub clashes: u64,
     /// Records that each log holds where the other holds another one or none.
     pub differing_records: [u64; 2],
     /// Records that each log lacks for an innocent reason.
@@ -272,6 +275,11 @@ impl Comparison {
         let earliest = self.first_difference.is_none_or(|first| offset < first);
         if earliest {
             self.first_difference = Some(offset);
+        }
+        if let [Some(a), Some(b)] = held
+            && a.header.partition_leader_epoch == b.header.partition_leader_epoch
+        {
+            self.clashes += 1;
         }
         let last_equal = self.last_equal;
         let goes_on = self.differences.last().is_some_and(|last| {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot write or read its files has failed")]
 
 mod compaction;
+mod histories;
 mod tails;
 
 use dedup_audit::testkit::{SegmentBuilder, batch};

@@ -23,6 +23,7 @@ use crate::compare::{Comparison, DifferenceKind, Epochs, Side, TailFate};
 use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding};
 use crate::units::{LeaderEpoch, Offset};
 use old_tail::{Ends, OldTail};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Ranges that a finding lists for one pair of replicas.
@@ -138,18 +139,23 @@ impl ReplicaPair<'_> {
         if !comparison.deciding.is_empty() || !comparison.differs_at_the_end_only() {
             return None;
         }
-        let [Some(a), Some(b)] = comparison.differing_epochs else { return None };
-        if a.largest >= b.smallest && b.largest >= a.smallest {
+        if comparison.clashes > 0 {
             return None;
         }
-        let elected = |side: Side, epochs: Epochs| {
-            let last = self.replica(side).leader_epochs.last().map(|(epoch, _)| *epoch);
-            last.max(Some(epochs.largest))
+        // The one that was elected later keeps what it has, whoever wrote it.
+        let old = match self.newest_epoch(Side::A)?.cmp(&self.newest_epoch(Side::B)?) {
+            Ordering::Less => Side::A,
+            Ordering::Greater => Side::B,
+            Ordering::Equal => return None,
         };
-        // The one that was elected later keeps what it has, whichever wrote there last.
-        let older_a = (elected(Side::A, a), a.largest) < (elected(Side::B, b), b.largest);
-        let old = if older_a { Side::A } else { Side::B };
         (self.differs_in_records() || self.knows_its_epochs(old.other())).then_some(old)
+    }
+
+    /// The newest leader epoch of a side where they differ: of its batches, or begun since.
+    fn newest_epoch(&self, side: Side) -> Option<LeaderEpoch> {
+        let elected = self.replica(side).leader_epochs.last().map(|(epoch, _)| *epoch);
+        let written = self.comparison.differing_epochs.get(side.index()).copied().flatten();
+        elected.max(written.map(|epochs| epochs.largest))
     }
 
     /// Where the two part.

@@ -66,7 +66,7 @@ impl OldTail {
             records: comparison.differing_records.get(at).copied().unwrap_or(0)
                 + rest.map_or(0, |rest| rest.records),
             epochs,
-            newer: differing.map(|epochs| epochs.smallest).or(checkpointed),
+            newer: differing.map(|epochs| epochs.largest).or(checkpointed),
             writers,
             fate: pair.tail_fate.clone().unwrap_or_default(),
             internal: pair.topic.starts_with("__"),
@@ -253,7 +253,7 @@ fn new_words(tail: &OldTail, new: &Replica<'_>) -> String {
     if has_nothing(tail, new) {
         format!("{} began leader epoch{newer} there and holds none of them", place(new))
     } else {
-        format!("{} was written there by a newer leader, from leader epoch{newer} on", place(new))
+        format!("{} holds what was written there up to leader epoch{newer}", place(new))
     }
 }
 
@@ -326,9 +326,9 @@ fn tail_range_words(pair: &ReplicaPair<'_>, tail: &OldTail) -> String {
     let new = pair.replica(tail.old.other());
     let newer =
         tail.newer.map_or_else(|| "a newer one".to_owned(), |epoch| format!("leader epoch {}", epoch.0));
-    let there = if has_nothing(tail, new) { "nothing yet" } else { "what was written" };
+    let there = if has_nothing(tail, new) { "nothing yet of" } else { "what was written up to" };
     format!(
-        "{} {} in {}; {} has {there} under {newer}",
+        "{} {} in {}; {} has {there} {newer}",
         count(tail.records, "record", "records"),
         epoch_words(tail.epochs),
         pair.replica(tail.old).directory,

@@ -67,6 +67,7 @@ fn differing(kind: DifferenceKind, in_a: Epochs, in_b: Epochs) -> Comparison {
         first_difference: Some(Offset(36)),
         differing_epochs: [Some(in_a), Some(in_b)],
         differing_records: [8, 8],
+        clashes: if in_a == in_b { 8 } else { 0 },
         ..equal()
     }
 }
@@ -100,8 +101,8 @@ fn the_lost_tail_of_an_old_leader_is_told_with_what_it_holds() {
     assert_eq!(
         finding.facts[0],
         "orders-0: equal up to offset 35; behind it data-2/orders-0 (broker 2) holds 8 records of leader epoch 1 up to \
-         offset 43, written by producer 1000 and without producer id; data-3/orders-0 (broker 3) was written there by a \
-         newer leader, from leader epoch 2 on"
+         offset 43, written by producer 1000 and without producer id; data-3/orders-0 (broker 3) holds what was \
+         written there up to leader epoch 2"
     );
     assert_eq!(
         finding.facts[1],

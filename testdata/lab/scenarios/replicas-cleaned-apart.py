@@ -35,6 +35,7 @@ def run(lab, protocol=None):
     time.sleep(8)
     app.send("balances", values(91, 95, "a"), mode="batch")
     app.close()
+    time.sleep(5)
     # What the cleaner took is no difference.
     lab.truth["compared"] = []
     lab.truth["mustNotReport"] = ["replica-divergence", "old-leader-tail", "leader-epoch-anomaly"]
