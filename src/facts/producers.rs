@@ -55,6 +55,8 @@ pub(super) struct ProducerState {
     marker_epoch: Option<ProducerEpoch>,
     /// The time that counts for expiry; `None` when the client gave none.
     pub(super) last_timestamp: Option<i64>,
+    /// That of its last batch, which alone counted before 2.5 (KAFKA-9144).
+    batch_timestamp: Option<i64>,
     /// The sequences of its highest epoch.
     track: Option<SequenceTrack>,
     track_epoch: Option<ProducerEpoch>,
@@ -74,6 +76,11 @@ impl ProducerState {
     /// Whether its last batch is of this epoch, and no marker began a newer one since.
     pub(super) fn has_data_in(&self, epoch: Option<ProducerEpoch>) -> bool {
         self.last_batch.is_some() && self.batch_epoch == epoch && self.marker_epoch <= epoch
+    }
+
+    /// The earliest time by which a broker of any release may have expired it.
+    pub(super) fn expires_by(&self) -> Option<i64> {
+        Some(self.batch_timestamp?.min(self.last_timestamp?))
     }
 }
 
@@ -179,6 +186,7 @@ impl Producers {
         state.last_batch =
             Some(LastBatch { last_sequence: header.last_sequence(), last_offset: header.last_offset() });
         state.last_timestamp = time;
+        state.batch_timestamp = time;
         state.holes = continuity.tally();
         state.below_log_start = header.last_offset() < context.log_start_offset;
     }

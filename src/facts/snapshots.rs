@@ -230,7 +230,7 @@ impl SnapshotCheck {
             let Some(last) = state.last_batch else { continue };
             let older = stayed.partition_point(|&(offset, _)| offset < last.last_offset);
             let survivor = older.checked_sub(1).and_then(|at| stayed.get(at)).map(|&(_, time)| time);
-            if let (Some(survivor), Some(time)) = (survivor, state.last_timestamp)
+            if let (Some(survivor), Some(time)) = (survivor, state.expires_by())
                 && survivor < time
                 && !listed.contains(&producer_id)
             {

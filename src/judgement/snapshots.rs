@@ -175,6 +175,14 @@ mod tests {
     }
 
     #[test]
+    fn before_2_5_a_marker_did_not_keep_a_producer_of_old_events() {
+        let stayed = || Ok(vec![entry(6, 0, 0, 0, 1)]);
+        assert!(told(3, stayed(), "D 6/0 0..0; wait -10d; X 7/0 0..0; wait 10d; +M 7/0").is_empty());
+        let lacks = told(3, stayed(), "D 6/0 0..0; X 7/0 0..0; +M 7/0");
+        assert_eq!(lacks, one(SnapshotConflictKind::LacksProducer));
+    }
+
+    #[test]
     fn another_sequence_at_the_same_offset_contradicts_the_log() {
         assert_eq!(told(7, Ok(vec![entry(5, 0, 9, 6, 3)]), TWO), one(SnapshotConflictKind::OtherBatch));
         assert_eq!(told(7, Ok(vec![entry(5, 0, 4, 5, 3)]), TWO), one(SnapshotConflictKind::OtherBatch));
