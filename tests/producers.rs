@@ -99,6 +99,28 @@ fn records_without_id_and_ids_that_are_not_there_are_told() {
 }
 
 #[test]
+fn a_scan_lists_the_first_epochs_of_a_session_and_counts_the_others() {
+    let mut log = SegmentBuilder::new();
+    for epoch in 0..500 {
+        let data = batch().producer(7, epoch, 0).transactional().record("k", "v").record("k", "w");
+        log = log.batch(data).commit(7, epoch + 1);
+    }
+    let dir = written(&log.bytes());
+    let report = dir.path().join("report.json");
+    let mut scan = Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+    scan.args(["scan", "--headers-only", "--format", "json", "--exit-zero", "-o"]).arg(&report);
+    assert!(scan.arg(dir.path().join("orders-0")).status().unwrap().success());
+    let report: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+    let session = &report["producers"][0]["sessions"][0];
+    let told: Vec<_> =
+        session["epochs"].as_array().unwrap().iter().map(|epoch| &epoch["producerEpoch"]).collect();
+    assert_eq!(told, (0..100).map(|epoch| json!(epoch)).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+    assert_eq!((&session["epochsOmitted"], &session["records"]), (&json!(400), &json!(1000)));
+    let all = &self::told(dir.path(), &[])["producers"][0]["sessions"][0];
+    assert_eq!((all["epochs"].as_array().unwrap().len(), &all["epochsOmitted"]), (500, &json!(0)));
+}
+
+#[test]
 fn the_table_says_how_many_rows_it_leaves_out() {
     let dir = written(&log().bytes());
     let text = String::from_utf8(run(dir.path(), &["--rows", "1"]).stdout).unwrap();

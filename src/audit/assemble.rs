@@ -582,23 +582,45 @@ fn tell_epochs(
 ) {
     let told: BTreeSet<i64> = producers.iter().map(|producer| producer.producer_id).collect();
     for (partition, &at) in parts.led.iter().enumerate() {
-        let mut of_session: BTreeMap<(usize, usize), Vec<EpochSpan>> = BTreeMap::new();
+        let mut of_session: BTreeMap<(usize, usize), ToldEpochs> = BTreeMap::new();
         for span in parts.outcomes.get(at).into_iter().flat_map(|outcome| outcome.facts.epochs.iter()) {
             if !told.contains(&span.producer_id.0) {
                 continue;
             }
             let session = parts.sessions.lookup(span.producer_id, span.producer_epoch);
             if let Some(place) = session.and_then(|session| places.get(&(partition, session))) {
-                of_session.entry(*place).or_default().push(span);
+                of_session.entry(*place).or_default().add(span, parts.listed());
             }
         }
-        for ((producer, session), spans) in of_session {
+        for ((producer, session), mut told) in of_session {
             let session = producers.get_mut(producer).and_then(|producer| producer.sessions.get_mut(session));
             let Some(session) = session else { continue };
-            let spans = united(spans);
-            session.epochs_omitted = count(spans.len().saturating_sub(parts.listed()));
-            session.epochs = spans.iter().take(parts.listed()).map(epoch_report).collect();
+            told.cut(parts.listed());
+            session.epochs_omitted = told.omitted;
+            session.epochs = told.spans.iter().map(epoch_report).collect();
         }
+    }
+}
+
+/// The first epochs of a session in a partition.
+#[derive(Default)]
+struct ToldEpochs {
+    spans: Vec<EpochSpan>,
+    omitted: u64,
+}
+
+impl ToldEpochs {
+    fn add(&mut self, span: EpochSpan, most: usize) {
+        self.spans.push(span);
+        if self.spans.len() / 2 > most {
+            self.cut(most);
+        }
+    }
+
+    fn cut(&mut self, most: usize) {
+        self.spans = united(std::mem::take(&mut self.spans));
+        self.omitted = self.omitted.saturating_add(count(self.spans.len().saturating_sub(most)));
+        self.spans.truncate(most);
     }
 }
 
