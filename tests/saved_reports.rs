@@ -107,6 +107,18 @@ fn show_has_all_of_one_finding_by_the_beginning_of_its_id() {
     assert!(refused(&["show", "DA-nothing", &path]).contains(&id));
     let (_home, path) = scanned(INCIDENT);
     assert!(refused(&["show", "DA-", &path]).contains("several ids begin with DA-"));
+    // A code does where there is one finding of it; the two arguments are told apart.
+    let by_code = text(&run(&["show", "retry-without-idempotence", &path]).stdout);
+    assert!(by_code.contains("retry-without-idempotence"), "{by_code}");
+    let mut twice = report(&path);
+    let again = twice["findings"][0].clone();
+    let code = again["code"].as_str().unwrap().to_owned();
+    twice["findings"].as_array_mut().unwrap().push(again);
+    let twice = changed(std::path::Path::new(&path).parent().unwrap(), "twice.json", &twice);
+    assert!(
+        refused(&["show", &code, &twice]).contains(&format!("2 findings are {code}; name one by its id"))
+    );
+    assert!(refused(&["show", &path, "DA-1234"]).contains("the id comes first"));
 }
 
 #[test]
@@ -139,6 +151,41 @@ fn diff_tells_new_grown_and_gone() {
     assert_eq!(run(&["diff", &path, &before]).status.code(), Some(1));
     let table = text(&run(&["diff", &before, &path]).stdout);
     assert!(table.contains("surplus records 1 → 94"), "{table}");
+    // The copies share contents here, as the scan says.
+    assert!(table.contains("contents · 94"), "{table}");
+}
+
+#[test]
+fn diff_says_what_makes_two_reports_hard_to_compare() {
+    let (home, path) = scanned(INCIDENT);
+    let now = report(&path);
+    let differ = |before: &Value| -> Value {
+        let before = changed(home.path(), "before.json", before);
+        let output = run(&["diff", &before, &path, "--format", "json"]);
+        std::fs::remove_file(before).unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    assert_eq!(differ(&now)["warnings"], json!([]));
+    let mut other = now.clone();
+    for evidence in other["evidence"].as_array_mut().unwrap() {
+        evidence["clusterId"] = json!("another-cluster");
+    }
+    other["topics"][0]["topicId"] = json!("another-id");
+    other["invocation"]["key"] = json!("json:/id");
+    other["invocation"]["options"]["maxGroups"] = json!(7);
+    other["findings"][0]["confidence"] = json!("possible");
+    let difference = differ(&other);
+    let warnings = difference["warnings"].as_array().unwrap();
+    let said: Vec<_> = warnings.iter().map(|warning| warning.as_str().unwrap()).collect();
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said[0].starts_with("the reports are of different clusters (another-cluster; "), "{said:?}");
+    assert!(said[1].contains("has another id"), "{said:?}");
+    assert_eq!(said[2], "the reports were made with other options: key json:/id → auto");
+    assert_eq!(difference["unchanged"][0]["confidenceBefore"], "possible");
+    let before = changed(home.path(), "before.json", &other);
+    let table = text(&run(&["diff", &before, &path]).stdout);
+    assert!(table.contains("confidence possible → "), "{table}");
+    assert!(table.contains("The reports are of different clusters"), "{table}");
 }
 
 #[test]
@@ -147,10 +194,18 @@ fn a_baseline_leaves_only_what_is_new_or_grown_for_the_exit_status() {
     let known = run(&["scan", RESEND, "--baseline", &path]);
     assert_eq!(known.status.code(), Some(0));
     assert_eq!(text(&known.stderr), "dedup-audit: 1 finding, 0 new or grown at low or above\n");
+    assert!(!text(&known.stdout).contains("NEW"), "{}", text(&known.stdout));
     let mut less = report(&path);
     less["findings"][0]["counts"]["groups"] = json!(3);
     let less = changed(home.path(), "less.json", &less);
     assert_eq!(run(&["scan", RESEND, "--baseline", &less]).status.code(), Some(1));
+    let grown = text(&run(&["scan", RESEND, "--baseline", &less]).stdout);
+    assert!(grown.contains("HIGH    resend-new-session  likely  GROWN"), "{grown}");
+    let mut none = report(&path);
+    none["findings"] = json!([]);
+    let none = changed(home.path(), "none.json", &none);
+    let fresh = run(&["scan", RESEND, "--baseline", &none, "--format", "md"]);
+    assert!(text(&fresh.stdout).contains("(likely, new since the baseline)"), "{}", text(&fresh.stdout));
     assert!(refused(&["scan", RESEND, "--baseline", "gone.json"]).contains("gone.json"));
 }
 

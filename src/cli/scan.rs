@@ -132,6 +132,9 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut (dyn Write + Send)) -> Re
     let zone = arguments.evidence.zone();
     // What was there before is compared with what is there now, names and all.
     let difference = baseline.as_ref().map(|before| diff::compare(before, &audit.report));
+    if let Some(difference) = &difference {
+        diff::mark(difference, &mut audit.report.findings);
+    }
     let report = &redaction::report(&redactor, audit.report)?;
     let surplus = Surplus::new(&surplus, &report.topics);
     if let Some(path) = &arguments.list {
@@ -159,6 +162,10 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut (dyn Write + Send)) -> Re
         (Some(difference), Some(least)) => {
             // What is known already does not count, and nothing else would say so.
             let _ = writeln!(std::io::stderr(), "dedup-audit: {}", diff::in_short(difference, least));
+            for warning in &difference.warnings {
+                let warning = crate::report::escape::Terminal::text(warning);
+                let _ = writeln!(std::io::stderr(), "dedup-audit: baseline: {warning}");
+            }
             difference.fresh(least)
         }
         _ => report.verdict.findings,

@@ -38,6 +38,16 @@ open_words! {
     }
 }
 
+open_words! {
+    /// What became of a finding since an earlier report.
+    SinceBaseline {
+        /// It was not there.
+        New "new";
+        /// It is more, or worse, than it was.
+        Grown "grown";
+    }
+}
+
 /// One finding: a mechanism that the files show, with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -50,6 +60,9 @@ pub struct Finding {
     pub severity: Severity,
     /// How sure it is that this is the mechanism.
     pub confidence: Confidence,
+    /// What became of it since the report that was given as a baseline; absent where nothing did, or none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_baseline: Option<SinceBaseline>,
     /// One line.
     pub title: String,
     /// The topics concerned, sorted.
@@ -130,6 +143,7 @@ impl Finding {
             code,
             severity: code.severity(),
             confidence: Confidence::Possible,
+            since_baseline: None,
             title: String::new(),
             topics: Vec::new(),
             partitions: Vec::new(),

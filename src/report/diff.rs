@@ -12,9 +12,9 @@
 
 use super::layout::{Page, Width};
 use super::model::{Report, SCHEMA_VERSION, Tool};
-use super::table::{escaped, head, named};
+use super::table::{escaped, head, named, what};
 use super::wording::{counted, listed, number, opening};
-use crate::finding::{Code, Finding, Severity};
+use crate::finding::{Code, Confidence, Finding, Severity, SinceBaseline};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +32,8 @@ pub struct Difference {
     pub before: Side,
     /// The later report.
     pub after: Side,
+    /// What makes the two hard to compare: other clusters, topics made anew, other options.
+    pub warnings: Vec<String>,
     /// Findings of the later report alone.
     pub new: Vec<Change>,
     /// Findings of both that are more, or worse, than they were.
@@ -66,11 +68,16 @@ pub struct Change {
     pub matched_by: Option<&'static str>,
     /// The id in the earlier report, where it was another.
     pub id_before: Option<String>,
+    /// How sure the earlier report was, where that was another.
+    pub confidence_before: Option<Confidence>,
     /// What is counted, as `[before, after]`; only what is not zero in both.
     pub amounts: BTreeMap<&'static str, [u64; 2]>,
     /// The finding as the later report has it; as the earlier one had it where it is gone. Without
     /// its groups.
     pub finding: Finding,
+    /// What the copies of the finding share.
+    #[serde(skip)]
+    shared: &'static str,
 }
 
 /// Compares two reports.
@@ -81,6 +88,7 @@ pub fn compare(before: &Report, after: &Report) -> Difference {
         tool: Tool::this(),
         before: side(before),
         after: side(after),
+        warnings: warnings(before, after),
         new: Vec::new(),
         grown: Vec::new(),
         shrunk: Vec::new(),
@@ -140,6 +148,9 @@ impl Difference {
             .collect();
         let since = self.before.as_of_time.as_deref().map(|time| format!(" since {}", named(time)));
         page.paragraph(0, &format!("Findings: {}{}.", listed(&counts), since.unwrap_or_default()));
+        for warning in &self.warnings {
+            page.paragraph(0, &format!("{}.", opening(&escaped(warning), &[])));
+        }
         if !self.after.complete {
             page.paragraph(0, "The later report could not read everything: what is gone may only be unread.");
         }
@@ -159,13 +170,21 @@ impl Difference {
 
 fn one(page: &mut Page, change: &Change) {
     let finding = &change.finding;
-    head(page, 2, finding);
+    head(page, 2, finding, change.shared);
     page.item(4, &opening(&escaped(&finding.title), &finding.topics));
     let moved: Vec<_> = change
         .amounts
         .iter()
         .filter(|(_, [old, new])| old != new && change.matched_by.is_some())
-        .map(|(name, [old, new])| format!("{name} {} → {}", number(*old), number(*new)))
+        .map(|(name, [old, new])| {
+            let name = if *name == "keys" { format!("{}s", change.shared) } else { (*name).to_owned() };
+            format!("{name} {} → {}", number(*old), number(*new))
+        })
+        .collect();
+    let surer = change.confidence_before.as_ref();
+    let moved: Vec<_> = moved
+        .into_iter()
+        .chain(surer.map(|old| format!("confidence {old} → {}", finding.confidence)))
         .collect();
     if !moved.is_empty() {
         page.item(4, &moved.join(", "));
@@ -183,6 +202,68 @@ fn side(report: &Report) -> Side {
     }
 }
 
+/// What makes two reports hard to compare.
+fn warnings(before: &Report, after: &Report) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let clusters = |report: &Report| -> BTreeSet<String> {
+        report.evidence.iter().filter_map(|evidence| evidence.cluster_id.clone()).collect()
+    };
+    let [old, new] = [clusters(before), clusters(after)];
+    let hides = |report: &Report| report.redaction.as_ref().is_some_and(|redaction| redaction.mode == "all");
+    // A name that is hidden in one of them is no other name.
+    let names_told = !hides(before) && !hides(after);
+    if names_told && !old.is_empty() && !new.is_empty() && old.is_disjoint(&new) {
+        let said = |ids: BTreeSet<String>| ids.into_iter().collect::<Vec<_>>().join(", ");
+        warnings.push(format!("the reports are of different clusters ({}; {})", said(old), said(new)));
+    }
+    for topic in after.topics.iter().filter(|_| names_told) {
+        let earlier = before.topics.iter().find(|earlier| earlier.topic == topic.topic);
+        let ids = earlier.and_then(|earlier| earlier.topic_id.as_ref()).zip(topic.topic_id.as_ref());
+        if ids.is_some_and(|(old, new)| old != new) {
+            warnings.push(format!(
+                "topic {} has another id: it was deleted and made anew, or is of another cluster",
+                topic.topic
+            ));
+        }
+    }
+    let [old, new] = [before, after].map(|report| {
+        let options = report.invocation.options.iter();
+        let mut all: BTreeMap<&str, String> = options
+            .filter(|(name, _)| !FORM_ALONE.contains(&name.as_str()))
+            .map(|(name, value)| (name.as_str(), value.to_string()))
+            .collect();
+        all.insert("key", report.invocation.key.clone());
+        all
+    });
+    let names: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
+    let moved: Vec<_> = names
+        .into_iter()
+        .filter(|name| old.get(name) != new.get(name))
+        .map(|name| {
+            let told =
+                |options: &BTreeMap<&str, String>| options.get(name).map_or("none", |it| it).to_owned();
+            format!("{name} {} → {}", told(&old), told(&new))
+        })
+        .collect();
+    if !moved.is_empty() {
+        warnings.push(format!("the reports were made with other options: {}", moved.join(", ")));
+    }
+    warnings
+}
+
+/// Options that change how much is shown, and nothing that is counted.
+const FORM_ALONE: [&str; 4] = ["maxGroups", "showValues", "baseline", "tempDir"];
+
+/// Says in the findings of the later report what became of them.
+pub fn mark(difference: &Difference, findings: &mut [Finding]) {
+    for (list, since) in [(&difference.new, SinceBaseline::New), (&difference.grown, SinceBaseline::Grown)] {
+        let ids: BTreeSet<&str> = list.iter().map(|change| change.finding.id.as_str()).collect();
+        for finding in findings.iter_mut().filter(|finding| ids.contains(finding.id.as_str())) {
+            finding.since_baseline = Some(since);
+        }
+    }
+}
+
 fn change(before: Option<&Finding>, after: Option<&Finding>, how: Option<&'static str>) -> Change {
     let shown = after.or(before).cloned().unwrap_or_else(|| Finding::empty(Code::DuplicateUndetermined));
     let [old, new] = [before, after].map(|finding| finding.map(amounts).unwrap_or_default());
@@ -194,7 +275,10 @@ fn change(before: Option<&Finding>, after: Option<&Finding>, how: Option<&'stati
         }
     }
     let id_before = before.map(|finding| &finding.id).filter(|id| **id != shown.id).cloned();
-    Change { matched_by: how, id_before, amounts: both, finding: Finding { groups: Vec::new(), ..shown } }
+    let confidence_before = before.map(|finding| finding.confidence).filter(|sure| *sure != shown.confidence);
+    let shared = what(&shown);
+    let finding = Finding { groups: Vec::new(), ..shown };
+    Change { matched_by: how, id_before, confidence_before, amounts: both, finding, shared }
 }
 
 /// How much a finding is about, by what is counted.

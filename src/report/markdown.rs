@@ -117,7 +117,10 @@ fn places(finding: &Finding) -> String {
 }
 
 fn title(finding: &Finding) -> String {
-    format!("### {} `{}` ({})", finding.severity, finding.code, finding.confidence)
+    let since = finding.since_baseline.as_ref();
+    let since =
+        since.map_or_else(String::new, |since| format!(", {} since the baseline", text(since.name())));
+    format!("### {} `{}` ({}{since})", finding.severity, finding.code, finding.confidence)
 }
 
 /// Words of a list as one sentence with a label in front; nothing where there are none.

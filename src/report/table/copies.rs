@@ -17,7 +17,7 @@ const GROUPS: usize = 3;
 const COPIES: usize = 4;
 
 /// What the copies of a finding share: a key, or, where a digest stands for it, a content.
-pub(super) fn what(finding: &Finding) -> &'static str {
+pub(in crate::report) fn what(finding: &Finding) -> &'static str {
     let by_content = |group: &Group| matches!(group.business_key, BusinessKey::Digest { .. });
     if finding.groups.first().is_some_and(by_content) { "content" } else { "key" }
 }

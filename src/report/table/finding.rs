@@ -23,7 +23,7 @@ pub(in crate::report) fn show_whole(page: &mut Page, finding: &Finding) {
 
 fn told(page: &mut Page, finding: &Finding, amount: Amount) {
     let all = amount == Amount::All;
-    head(page, 0, finding);
+    head(page, 0, finding, copies::what(finding));
     page.item(2, &place_and_time(finding, &page.zone().clone()));
     page.item(2, &sentence(&finding.title, finding));
     let facts: Vec<_> = finding.facts.iter().filter(|fact| **fact != finding.title).collect();
@@ -66,7 +66,7 @@ fn told(page: &mut Page, finding: &Finding, amount: Amount) {
 
 /// A finding at info: what it is and where, and which sequences.
 pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
-    head(page, 0, finding);
+    head(page, 0, finding, copies::what(finding));
     page.item(2, &place_and_time(finding, &page.zone().clone()));
     page.item(2, &sentence(&finding.title, finding));
     singles::show_gaps(page, finding);
@@ -89,11 +89,13 @@ fn next(page: &mut Page, finding: &Finding, amount: Amount) {
 }
 
 /// `HIGH  resend-new-session  likely       20 keys · 20 surplus records`; the numbers go to the next
-/// line where they would not fit.
-pub(in crate::report) fn head(page: &mut Page, indent: usize, finding: &Finding) {
+/// line where they would not fit. `shared` is what the copies share; what is new or grown since a baseline says so.
+pub(in crate::report) fn head(page: &mut Page, indent: usize, finding: &Finding, shared: &str) {
     let severity = finding.severity.name().to_uppercase();
-    let label = format!("{severity:<6}  {}  {}", finding.code, finding.confidence);
-    let amount = amount(finding);
+    let since = finding.since_baseline.as_ref();
+    let since = since.map_or_else(String::new, |since| format!("  {}", since.name().to_uppercase()));
+    let label = format!("{severity:<6}  {}  {}{since}", finding.code, finding.confidence);
+    let amount = amount(finding, shared);
     let line = format!("{label:<36}  {amount}");
     let first = page.line_count();
     if width(&line) + indent <= page.width().columns() {
@@ -111,7 +113,7 @@ pub(in crate::report) fn head(page: &mut Page, indent: usize, finding: &Finding)
     page.mark(first, indent + severity.len(), accent);
 }
 
-fn amount(finding: &Finding) -> String {
+fn amount(finding: &Finding, shared: &str) -> String {
     let Counts { groups, surplus_records, surplus_committed } = finding.counts;
     if surplus_records == 0 {
         return String::new();
@@ -121,7 +123,7 @@ fn amount(finding: &Finding) -> String {
         Code::AbortedThenRetried => format!("{} written again after an abort", number(surplus_records)),
         _ => counted(surplus_records, "surplus record"),
     };
-    let parts = [counted(groups, copies::what(finding)), copies];
+    let parts = [counted(groups, shared), copies];
     let [keys, copies] = parts.map(|part| part.replace(' ', &NO_BREAK.to_string()));
     let seen = match surplus_committed {
         0 if finding.code == Code::AbortedThenRetried => "none twice for read_committed".to_owned(),

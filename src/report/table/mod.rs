@@ -19,7 +19,7 @@ mod timeline;
 
 pub(super) use backdrop::provisional;
 pub use compare::{Events, write as write_compared};
-pub(super) use copies::writer;
+pub(super) use copies::{what, writer};
 pub(super) use coverage::of_answer;
 pub(super) use finding::{head, show_whole};
 pub use offsets::write as write_offsets;
