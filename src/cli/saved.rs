@@ -123,8 +123,14 @@ pub(super) fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<Exi
             "{missing}: does not exist, and {id} does: the id comes first, as in show {missing} {id}"
         )));
     }
-    let report = redaction::report(&arguments.redaction.redactor()?, read(path)?)?;
-    let finding = find(&report, &arguments.id)?;
+    // Looked for as the report was saved: what is hidden may be the id.
+    let report = read(path)?;
+    let wanted = find(&report, id)?;
+    let at = report.findings.iter().position(|finding| std::ptr::eq(finding, wanted));
+    let report = redaction::report(&arguments.redaction.redactor()?, report)?;
+    let Some(finding) = at.and_then(|at| report.findings.get(at)) else {
+        return Err(AuditError::Usage(format!("no finding has the id {id}")));
+    };
     let zone = Zone::new(arguments.tz.clone());
     arguments.output.write(
         &sink,

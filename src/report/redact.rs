@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `none` | nothing: business keys are shown, values only if asked for |
 //! | `keys` | business keys, in every place and form, digests of contents among them, and values |
-//! | `all` | also names: topics, topic ids, directories and paths, transactional, group, client and cluster ids, header names and JSON pointers, and wherever these stand in sentences |
+//! | `all` | also names, and ids of findings, which may be made of one: topics, topic ids, directories and paths, transactional, group, client and cluster ids, header names and JSON pointers, and wherever these stand in sentences |
 //!
 //! Numbers stay: offsets, times, producer ids, partitions and counts are what a report is about.
 //!
@@ -143,13 +143,15 @@ impl Redactor {
             return;
         }
         let mut secrets = Secrets::default();
+        topics_of(answer, ANSWER, &mut secrets.topics);
         self.gather(answer, ANSWER, &mut secrets);
         if self.mode == Mode::All {
             for (field, name) in names {
-                secrets.add(name, self.named(field, name));
+                let stands_for = self.named(field, name, &secrets.topics);
+                secrets.add(name, stands_for);
             }
         }
-        let hide = Hide::of(&secrets);
+        let hide = Hide::of(secrets);
         self.walk(answer, ANSWER, &hide);
         if let Some(fields) = answer.as_object_mut() {
             let said = Redaction {
@@ -221,7 +223,11 @@ impl Redactor {
                         secrets.add_named(text, &self.hidden(text));
                     }
                 }
-                Class::Name if self.mode == Mode::All => secrets.add(text, self.named(field, text)),
+                Class::Name if self.mode == Mode::All => {
+                    let stands_for = self.named(field, text, &secrets.topics);
+                    secrets.add(text, stands_for);
+                }
+                Class::Word if self.hides_id(field, text) => secrets.add(text, self.finding_id(text)),
                 _ => {}
             },
             Value::Array(items) => items.iter().for_each(|item| self.gather(item, field, secrets)),
@@ -251,7 +257,8 @@ impl Redactor {
             Value::String(text) => {
                 *text = match class(field) {
                     Class::Key => self.hidden(text),
-                    Class::Name if self.mode == Mode::All => self.named(field, text),
+                    Class::Name if self.mode == Mode::All => self.named(field, text, &hide.topics),
+                    Class::Word if self.hides_id(field, text) => self.finding_id(text),
                     Class::Word => return,
                     _ if field == DETAIL => self.quoted(&hide.in_sentence(text)),
                     _ => hide.in_sentence(text),
@@ -270,7 +277,7 @@ impl Redactor {
                     let counts = std::mem::take(fields);
                     *fields = counts
                         .into_iter()
-                        .map(|(topic, count)| (self.named("topic", &topic), count))
+                        .map(|(topic, count)| (self.named("topic", &topic, &hide.topics), count))
                         .collect();
                 }
             }
@@ -332,8 +339,34 @@ impl Redactor {
         self.pseudonym("key", text)
     }
 
-    /// What stands for a name.
-    fn named(&self, field: &str, text: &str) -> String {
+    /// Whether this is the id of a finding, and to be hidden: it is made of the topic's name where no topic id is
+    /// known, so that somebody could try guesses at the name.
+    fn hides_id(&self, field: &str, text: &str) -> bool {
+        self.mode == Mode::All && field == "id" && text.starts_with(FINDING)
+    }
+
+    /// What stands for the id of a finding, in its form.
+    fn finding_id(&self, id: &str) -> String {
+        let hash: String = self.hash(id.as_bytes()).chars().take(16).collect();
+        format!("{FINDING}{hash}")
+    }
+
+    /// What stands for a directory: where it is that of a partition, its topic and its number.
+    fn directory(&self, text: &str, topics: &BTreeSet<String>) -> String {
+        let (above, own) = text.rsplit_once('/').map_or((None, text), |(above, own)| (Some(above), own));
+        let of_partition = own.rsplit_once('-').filter(|(topic, number)| {
+            number.bytes().all(|byte| byte.is_ascii_digit()) && topics.contains(*topic)
+        });
+        let Some((topic, number)) = of_partition else { return self.pseudonym("directory", text) };
+        let own = format!("{}-{number}", self.named("topic", topic, topics));
+        match above {
+            Some(above) => format!("{}/{own}", self.pseudonym("directory", above)),
+            None => own,
+        }
+    }
+
+    /// What stands for a name. `topics` are those of the answer.
+    fn named(&self, field: &str, text: &str, topics: &BTreeSet<String>) -> String {
         if field == "key" {
             return self.key_spec(text);
         }
@@ -341,7 +374,7 @@ impl Redactor {
             && let Some((directory, own)) = text.rsplit_once('/')
             && own.rsplit(['.', '-']).next().is_some_and(|ending| KAFKA_FILES.contains(&ending))
         {
-            return format!("{}/{own}", self.pseudonym("directory", directory));
+            return format!("{}/{own}", self.directory(directory, topics));
         }
         let kind = match field {
             "topic" | "topics" | "topicName" | "sourceTopic" => "topic",
@@ -353,10 +386,11 @@ impl Redactor {
             OPTION => "option",
             _ => "name",
         };
-        if text.starts_with("__") && kind == "topic" {
-            return text.to_owned();
+        match kind {
+            "topic" if text.starts_with("__") => text.to_owned(),
+            "directory" => self.directory(text, topics),
+            _ => self.pseudonym(kind, text),
         }
-        self.pseudonym(kind, text)
     }
 
     /// `json:/customer/id+header:x`: which kind of key stays, which field does not.
@@ -414,9 +448,30 @@ fn is_shown_key(fields: &Map<String, Value>) -> bool {
 /// Bytes of a text that a sentence may hold as a whole.
 const TOLD: usize = 4096;
 
+/// The names of topics in an answer.
+fn topics_of(value: &Value, field: &str, topics: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) if matches!(field, "topic" | "topicName" | "topics") => {
+            topics.insert(text.clone());
+        }
+        Value::Array(items) => items.iter().for_each(|item| topics_of(item, field, topics)),
+        // What a call was given may be a pattern.
+        Value::Object(_) if field == "options" => {}
+        Value::Object(fields) => fields.iter().for_each(|(name, inner)| topics_of(inner, name, topics)),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// How the id of a finding begins.
+const FINDING: &str = "DA-";
+
 /// What must not stand in a sentence, with what stands for it.
 #[derive(Default)]
-struct Secrets(BTreeSet<(String, String)>);
+struct Secrets {
+    texts: BTreeSet<(String, String)>,
+    /// Those by which a directory is known as that of a partition.
+    topics: BTreeSet<String>,
+}
 
 impl Secrets {
     fn add(&mut self, text: &str, stands_for: String) {
@@ -428,22 +483,22 @@ impl Secrets {
         }
         // As sentences have it: spelled out, and cut where a name is long.
         for columns in [60, 80] {
-            self.0.insert((Terminal::text(text).cut(columns).to_string(), stands_for.clone()));
+            self.texts.insert((Terminal::text(text).cut(columns).to_string(), stands_for.clone()));
         }
         // What is longer stands in no sentence as a whole: names are cut there, and paths end before.
         if text.len() > TOLD {
             return;
         }
-        self.0.insert((Terminal::text(text).to_string(), stands_for.clone()));
+        self.texts.insert((Terminal::text(text).to_string(), stands_for.clone()));
         // Directories are told with a sign in the place of what controls.
         let shown = text.replace(char::is_control, "\u{fffd}");
-        self.0.insert((shown, stands_for.clone()));
-        self.0.insert((text.to_owned(), stands_for));
+        self.texts.insert((shown, stands_for.clone()));
+        self.texts.insert((text.to_owned(), stands_for));
     }
 
     /// Adds a key that a sentence names, however little it tells: `key 17`.
     fn add_named(&mut self, text: &str, stands_for: &str) {
-        self.0.insert((format!("key {text}"), format!("key {stands_for}")));
+        self.texts.insert((format!("key {text}"), format!("key {stands_for}")));
     }
 }
 
@@ -451,18 +506,20 @@ impl Secrets {
 struct Hide {
     automaton: Option<AhoCorasick>,
     stand_ins: Vec<String>,
+    topics: BTreeSet<String>,
 }
 
 impl Hide {
-    fn of(secrets: &Secrets) -> Self {
-        let patterns: Vec<&str> = secrets.0.iter().map(|(text, _)| text.as_str()).collect();
+    fn of(secrets: Secrets) -> Self {
+        let Secrets { texts, topics } = secrets;
+        let patterns: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
         // Built for one answer: tables for every byte take longer to fill than sentences to search.
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
             .kind(Some(AhoCorasickKind::NoncontiguousNFA))
             .build(patterns)
             .ok();
-        Self { automaton, stand_ins: secrets.0.iter().map(|(_, stand_in)| stand_in.clone()).collect() }
+        Self { automaton, stand_ins: texts.into_iter().map(|(_, stand_in)| stand_in).collect(), topics }
     }
 
     /// The sentence with every secret replaced that stands in it as a word of its own.
@@ -536,6 +593,28 @@ mod tests {
     const KEY: &[u8] = b"0123456789abcdef";
 
     #[test]
+    fn ids_of_findings_are_keyed_where_names_are_hidden() {
+        let report = || {
+            json!({"findings": [{"id": "DA-3f9c1a2b7d40e6a1", "facts": ["see DA-3f9c1a2b7d40e6a1"]}],
+                   "sessions": [{"id": "7#1"}]})
+        };
+        let redacted = |mode, key: &[u8]| {
+            let mut value = report();
+            Redactor::new(mode, Some(key.to_vec())).unwrap().redact(&mut value);
+            value
+        };
+        let (one, other) = (b"0123456789abcdef".as_slice(), b"another key of 26 bytes...".as_slice());
+        let all = redacted(Mode::All, one);
+        let id = all["findings"][0]["id"].as_str().unwrap();
+        assert!(id.len() == 19 && id.starts_with("DA-") && id != "DA-3f9c1a2b7d40e6a1", "{id}");
+        assert_eq!(all["findings"][0]["facts"][0], format!("see {id}"));
+        assert_eq!(all["sessions"][0]["id"], "7#1");
+        assert_eq!(all, redacted(Mode::All, one), "one key, one id");
+        assert_ne!(all["findings"], redacted(Mode::All, other)["findings"]);
+        assert_eq!(redacted(Mode::Keys, one)["findings"], report()["findings"]);
+    }
+
+    #[test]
     fn keys_hides_keys_and_values_and_nothing_else() {
         let value = redacted(Mode::Keys, KEY);
         let text = value.to_string();
@@ -561,6 +640,12 @@ mod tests {
         }
         let topic = value["topics"][0]["topic"].as_str().unwrap();
         assert!(topic.starts_with("topic-"));
+        // A directory that is named after its partition still is.
+        let directory = value["topics"][0]["partitions"][0]["directory"].as_str().unwrap();
+        assert!(
+            directory.starts_with("directory-") && directory.ends_with(&format!("/{topic}-1")),
+            "{directory}"
+        );
         assert_eq!(value["findings"][0]["groups"][0]["copies"][0]["topic"], topic);
         assert_eq!(value["verdict"]["headline"], format!("20 events of topic {topic} are stored twice"));
         let damage = &value["coverage"]["damage"][0];
