@@ -129,6 +129,37 @@ fn an_audit_of_batch_headers_says_first_that_copies_were_not_looked_for() {
     assert!(headline.ends_with("; copies were not looked for, only batch headers were read"), "{headline}");
 }
 
+/// A broker whose files lie elsewhere, and one segment of several: neither is all that there is.
+#[test]
+fn what_was_named_and_holds_nothing_or_a_part_is_said_first() {
+    let home = tempfile::tempdir().unwrap();
+    let empty = home.path().join("broker-2");
+    std::fs::create_dir(&empty).unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1");
+    let scan = |paths: &[&Path], more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+        let output = command.arg("scan").args(paths).args(more).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let resend = data.join(RESEND).join("data");
+    let told = scan(&[&resend, &empty], &[]);
+    let first = told.split("HIGH").next().unwrap();
+    assert!(first.contains("; no partition lies below ") && first.contains("broker-2."), "{told}");
+    let hidden = scan(&[&resend, &empty], &["--redact", "all"]);
+    assert!(hidden.contains("; no partition lies below ") && !hidden.contains("broker-2"), "{hidden}");
+    assert!(!scan(&[&resend], &[]).contains("no partition lies"));
+    let log = data.join("crash-truncated-tail/data/orders-0");
+    let mut segments: Vec<_> = std::fs::read_dir(&log)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "log"))
+        .collect();
+    segments.sort();
+    let told = scan(&[&segments[0]], &[]);
+    let part = format!("1 partition, 1 of {} segments, ", segments.len());
+    assert!(told.contains(&part) && told.contains("all that was named was read"), "{told}");
+}
+
 #[test]
 fn topics_and_partitions_choose_what_is_read() {
     let all = report("mixed-incident", &[]);

@@ -278,6 +278,8 @@ pub(super) fn coverage_of(inventory: &Inventory) -> Coverage {
         names,
         partitions: count(inventory.partitions.len()),
         segments: inventory.partitions.iter().map(|dir| count(dir.segments.len())).sum(),
+        segments_not_named: inventory.partitions.iter().map(|dir| count(dir.selection.left_out())).sum(),
+        empty_paths: inventory.empty_paths.clone(),
         bytes: inventory.partitions.iter().map(|dir| dir.bytes).sum(),
         damage: inventory.damage.iter().map(|d| DamageReport::new(d.file.clone(), &d.damage)).collect(),
         notes: inventory.notes.iter().map(about).collect(),

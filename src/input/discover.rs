@@ -97,6 +97,9 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
     inventory.archives = walk.archives.all().to_vec();
     inventory.roots.clone_from(&walk.roots);
     inventory.passed_over = walk.remarks.passed_over();
+    inventory.empty_paths = walk.empty.iter().map(|path| shown.path(path)).collect();
+    inventory.empty_paths.sort_unstable();
+    inventory.empty_paths.dedup();
     (inventory.notes, inventory.damage) = walk.remarks.finish(|path| shown.path(path));
     Ok(inventory)
 }

@@ -26,6 +26,8 @@ pub struct Inventory {
     pub damage: Vec<FileDamage>,
     /// Names of entries that are passed over, as notes tell them.
     pub passed_over: Vec<String>,
+    /// Named directories below which no partition lies, as the user would write them.
+    pub empty_paths: Vec<String>,
     /// The archives among the named paths.
     pub(super) archives: Vec<Arc<Archive>>,
     /// Each named path with what it leads to.
@@ -180,6 +182,17 @@ pub enum Selection {
         /// Base offsets of the segments that lie beside them and are not read, ascending.
         left_out: Vec<Offset>,
     },
+}
+
+impl Selection {
+    /// How many segments lie beside what was named.
+    #[must_use]
+    pub fn left_out(&self) -> usize {
+        match self {
+            Self::Whole => 0,
+            Self::Files { left_out } => left_out.len(),
+        }
+    }
 }
 
 /// One partition as it lies in one directory.

@@ -29,6 +29,8 @@ pub(super) struct Walk {
     pub remarks: Remarks,
     /// The archives that were named.
     pub archives: Archives,
+    /// Named directories below which no partition lies.
+    pub empty: Vec<PathBuf>,
     /// Directories below the present root that were not looked into.
     too_deep: usize,
 }
@@ -146,6 +148,7 @@ impl Walk {
         if !found {
             // It stops the run only when nothing else that was named holds any.
             self.remarks.note(&path, "no partition directories below: nothing was read of it");
+            self.empty.push(path);
         }
     }
 

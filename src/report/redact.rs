@@ -81,6 +81,7 @@ const NAMES: &[&str] = &[
     "files",
     "path",
     "paths",
+    "emptyPaths",
     "a",
     "b",
     "clusterId",
@@ -381,7 +382,7 @@ impl Redactor {
             "directory" | "directories" | "replicaOf" | "unpaired" | "file" | "files" | "a" | "b" => {
                 "directory"
             }
-            "path" | "paths" | "baseline" | "tempDir" => "path",
+            "path" | "paths" | "emptyPaths" | "baseline" | "tempDir" => "path",
             "volatile" | "pointer" | "field" | "ignoreField" | "expectKey" => "field",
             OPTION => "option",
             _ => "name",

@@ -63,6 +63,7 @@ pub fn how_much(coverage: &Coverage, reading: Reading) -> &'static str {
     match reading {
         Reading::Interrupted => "interrupted, not everything was read",
         Reading::Whole if torn => "everything was read, but for the end of a log that was not closed",
+        Reading::Whole if coverage.segments_not_named > 0 => "all that was named was read",
         Reading::Whole => "everything was read",
         Reading::Partial if !coverage.is_whole() => "not everything could be read",
         Reading::Partial if coverage.unexpected().next().is_some() => {

@@ -131,6 +131,7 @@ fn a_path_that_does_not_exist_is_explained() {
         let told: Vec<_> = inventory.notes.iter().filter(|note| note.file.ends_with("empty")).collect();
         assert_eq!(told.len(), 1, "{:?}", inventory.notes);
         assert!(told[0].detail.starts_with("no partition directories below"), "{told:?}");
+        assert!(matches!(inventory.empty_paths.as_slice(), [only] if only.ends_with("empty")));
     }
 }
 

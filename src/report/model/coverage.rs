@@ -15,6 +15,12 @@ pub struct Coverage {
     pub partitions: u64,
     /// Segments in them.
     pub segments: u64,
+    /// Segments that lie beside them and were not named, where single files were.
+    #[serde(default)]
+    pub segments_not_named: u64,
+    /// Named directories below which no partition lies.
+    #[serde(default)]
+    pub empty_paths: Vec<String>,
     /// Bytes of the segments.
     pub bytes: u64,
     /// Bytes of them that were read.

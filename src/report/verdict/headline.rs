@@ -14,6 +14,7 @@ pub(super) fn of(report: &Report) -> String {
         }
         Some(worst) => format!("{}{}{}", bad(worst, report), besides(worst, report), not_looked_for(report)),
     };
+    let said = format!("{said}{}", empty_paths(report));
     if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
 }
 
@@ -38,6 +39,17 @@ fn uncompared(found: Option<&Finding>, report: &Report) -> String {
         counted(records, "record"),
         report.invocation.key
     )
+}
+
+/// Named paths of which nothing was read: a broker that was forgotten, or copied elsewhere.
+fn empty_paths(report: &Report) -> String {
+    match report.coverage.empty_paths.as_slice() {
+        [] => String::new(),
+        [only] => format!("; no partition lies below {}", phrases::fit(only)),
+        [first, more @ ..] => {
+            format!("; no partition lies below {} and {} more of the paths", phrases::fit(first), more.len())
+        }
+    }
 }
 
 /// Options of `scan` by which only some of the surplus copies are told of.

@@ -9,6 +9,7 @@ mod headline;
 mod phrases;
 
 use self::phrases::Strictness;
+use super::answer::Reading;
 use super::explain;
 use super::model::{Coverage, Report, TopicReport, Updates, Verdict};
 use super::wording::{self, counted, listed, number, opening, topics};
@@ -332,7 +333,7 @@ fn coverage(report: &Report) -> String {
         return format!("The run was interrupted after {read}: all numbers are lower bounds.");
     }
     if report.verdict.complete {
-        return format!("Everything was read: {read}.");
+        return format!("{}: {read}.", opening(wording::how_much(&report.coverage, Reading::Whole), &[]));
     }
     if report.coverage.is_whole() {
         let read_so = if report.coverage.unexpected().next().is_some() {
@@ -361,7 +362,13 @@ fn coverage(report: &Report) -> String {
 pub(super) fn amount(coverage: &Coverage) -> String {
     [
         counted(coverage.partitions, "partition"),
-        counted(coverage.segments, "segment"),
+        match coverage.segments_not_named {
+            0 => counted(coverage.segments, "segment"),
+            beside => {
+                let all = counted(coverage.segments.saturating_add(beside), "segment");
+                format!("{} of {all}", number(coverage.segments))
+            }
+        },
         counted(coverage.batches, "batch"),
         counted(coverage.records, "record"),
     ]
