@@ -228,8 +228,32 @@ fn a_copy_in_an_aborted_transaction_is_told_with_its_end_and_who_sees_it() {
         told.contains(&("transaction-abort", 1)) && told.contains(&("transaction-commit", 3)),
         "{told:?}"
     );
+    let title = answer["details"][0]["title"].as_str().unwrap();
+    assert!(title.ends_with("was written again and is valid there"), "{title}");
     assert_eq!(answer["visibility"]["readUncommitted"]["records"], 2);
     assert_eq!(answer["visibility"]["readCommitted"]["records"], 1);
+}
+
+/// A transaction in between takes no protection away.
+#[test]
+fn idempotence_that_goes_on_behind_a_transaction_does_not_begin_there() {
+    let root = log(SegmentBuilder::new()
+        .batch(batch().producer(7, 0, 0).record("order-1", "a"))
+        .batch(batch().producer(8, 0, 0).transactional().record("order-2", "b"))
+        .commit(8, 0)
+        .batch(batch().producer(7, 0, 1).record("order-1", "a")));
+    let (answer, _) = json(&root, &["order-1"]);
+    let events = answer["events"].as_array().unwrap().iter();
+    let protection = events.filter(|event| event["kind"] == "protection");
+    let told: Vec<_> = protection.map(|event| event["detail"].as_str().unwrap()).collect();
+    assert_eq!(
+        told,
+        [
+            "records of idempotent producers from here on",
+            "records in transactions from here on",
+            "records of idempotent producers again, without transaction",
+        ]
+    );
 }
 
 #[test]
@@ -244,6 +268,8 @@ fn a_stretch_without_producer_id_is_a_finding_that_scan_tells_under_the_same_id(
         .output()
         .unwrap();
     let report: Value = serde_json::from_slice(&scan.stdout).unwrap();
+    let again = answer["details"][0]["title"].as_str().unwrap();
+    assert!(again.contains("1 record of orders is one of the same batch stored again"), "{again}");
     let off =
         report["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == "idempotence-off");
     assert_eq!(answer["findings"], serde_json::json!([off.unwrap()["id"]]));

@@ -80,7 +80,40 @@ pub(super) fn capped(lines: impl IntoIterator<Item = String>, more: &str) -> Vec
     let mut shown: Vec<String> = all.by_ref().take(LINES).collect();
     let left = all.count();
     if left > 0 {
+        let more = if left == 1 { one_of(more) } else { more.to_owned() };
         shown.push(format!("and {left} more {more}"));
     }
     shown
+}
+
+/// `batches`, `entries`, `steps back`: one of them.
+fn one_of(several: &str) -> String {
+    let (word, rest) = several.split_at(several.find(' ').unwrap_or(several.len()));
+    let one = match (word.strip_suffix("ies"), word.strip_suffix("ches")) {
+        (Some(stem), _) => format!("{stem}y"),
+        (None, Some(stem)) => format!("{stem}ch"),
+        (None, None) => word.strip_suffix('s').unwrap_or(word).to_owned(),
+    };
+    format!("{one}{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_more_is_told_in_the_singular() {
+        let lines = |count: usize| (0..count).map(|at| at.to_string());
+        for (several, one) in [
+            ("partitions", "and 1 more partition"),
+            ("batches", "and 1 more batch"),
+            ("entries", "and 1 more entry"),
+            ("steps back", "and 1 more step back"),
+            ("pairs of directories", "and 1 more pair of directories"),
+        ] {
+            assert_eq!(capped(lines(LINES + 1), several).last().unwrap(), one);
+        }
+        assert_eq!(capped(lines(LINES + 2), "batches").last().unwrap(), "and 2 more batches");
+        assert_eq!(capped(lines(LINES), "batches").len(), LINES);
+    }
 }

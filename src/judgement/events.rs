@@ -241,11 +241,18 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, each: &mut Each<'_
     for step in &facts.steps {
         tell(EventKind::SequenceStep, step.timestamp, at(step.at_offset), &|| stepped(step));
     }
+    let mut met: Vec<ProtectionMode> = Vec::new();
     for stretch in &facts.protection.stretches {
+        let again = met.contains(&stretch.mode);
+        met.extend((!again).then_some(stretch.mode));
         let detail = match stretch.mode {
             ProtectionMode::None => "records without producer id from here on",
             ProtectionMode::Legacy => "records of formats 0 and 1 from here on, which have no producer id",
+            ProtectionMode::Idempotent if again => {
+                "records of idempotent producers again, without transaction"
+            }
             ProtectionMode::Idempotent => "records of idempotent producers from here on",
+            ProtectionMode::Transactional if again => "records in transactions again",
             ProtectionMode::Transactional => "records in transactions from here on",
             ProtectionMode::Other(_) => continue,
         };

@@ -149,6 +149,9 @@ const ADVISER: usize = 8 << 20;
 /// Suggestions for a topic.
 const SUGGESTIONS: usize = 3;
 
+/// Why a key is the identity that somebody named.
+pub const ASKED_FOR: &str = "the key that was asked for";
+
 /// Makes the plan of one topic.
 #[must_use]
 pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sample) -> TopicPlan {
@@ -211,7 +214,7 @@ fn identify(
     if let Some(spec) = user {
         let identity = Identity::Key(spec.clone());
         let mask = mask_for(&identity);
-        return plan(identity, true, "the key that was asked for".to_owned(), mask);
+        return plan(identity, true, ASKED_FOR.to_owned(), mask);
     }
     let by_key = Identity::Key(KeySpec::record_key());
     let records = sample.records.len();

@@ -24,7 +24,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             records(all),
             episode.topic_name(),
             were(all),
-            if valid == all { " and are valid there" } else { "" }
+            match (valid == all, all) {
+                (true, 1) => " and is valid there",
+                (true, _) => " and are valid there",
+                (false, _) => "",
+            }
         ),
         cause: None,
         facts: vec![

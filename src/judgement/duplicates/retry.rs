@@ -7,7 +7,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{are, pairs_of, records};
+use super::phrase::{pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::duration;
 use crate::finding::{Confidence, Level};
@@ -105,9 +105,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     Words {
         confidence: if late { Confidence::Possible } else { Confidence::Likely },
         title: format!(
-            "{copies} of {} {} the same batches stored again, without idempotence",
+            "{copies} of {} {} stored again, without idempotence",
             episode.topic_name(),
-            are(episode.surplus())
+            match episode.surplus() {
+                1 => "is one of the same batch",
+                _ => "are the same batches",
+            }
         ),
         cause: Some(cause(
             if over_leaders > 0 {

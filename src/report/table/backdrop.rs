@@ -4,6 +4,7 @@
 use super::{most, named};
 use crate::finding::Finding;
 use crate::finding::phrase::range;
+use crate::plan::ASKED_FOR;
 use crate::report::escape::width;
 use crate::report::layout::Page;
 use crate::report::model::{Chosen, Identity, Report, SessionReport, TopicReport, VisibleRecords};
@@ -293,7 +294,8 @@ fn identity_of(identity: &Identity, finds_copies: bool) -> String {
         Chosen::Other(_) => "chosen in a way of a later version",
         Chosen::User => "as asked",
     };
-    let why = identity.why.trim_end_matches('.');
+    // Of a key that was asked for the word in front says it.
+    let why = if identity.why == ASKED_FOR { "" } else { identity.why.trim_end_matches('.') };
     let why = if why.is_empty() { String::new() } else { format!(": {}", super::escaped(why)) };
     let mut said = format!("{} ({who}{why})", named(&identity.key));
     if !identity.volatile.is_empty() {
