@@ -285,4 +285,13 @@ fn a_key_that_is_not_there_says_what_the_key_is() {
         "{text}"
     );
     assert_eq!(output.status.code(), Some(3), "a mistyped key is no all-clear");
+    // Nearly so in case, or in one character.
+    let (answer, _) = json(&root, &["ORDER-9"]);
+    assert_eq!(answer["nearKeys"][0]["text"], "order-9");
+    let text = words(&root, &["order-"]);
+    assert!(text.contains("sampled record keys that are nearly so: order-1, order-2, order-3"), "{text}");
+    let (answer, _) = json(&root, &["nothing-like-it"]);
+    assert_eq!(answer["nearKeys"], serde_json::json!([]));
+    let (hidden, _) = json(&root, &["ORDER-9", "--redact", "keys"]);
+    assert!(hidden["nearKeys"][0]["keyedHash"].is_string(), "{hidden}");
 }

@@ -261,6 +261,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         let story = trace::Story {
             relations: &relations,
             plans,
+            samples,
             counts: &key_counts,
             partitions: &logs.judged,
             findings: &findings,

@@ -13,7 +13,7 @@ use crate::format::Record;
 use crate::format::record_batch::TimestampType;
 use crate::judgement::{self, Partition, duplicates};
 use crate::keys::{Mask, scalars};
-use crate::plan::TopicPlan;
+use crate::plan::{Sample, TopicPlan};
 use crate::relations::{Relations, StoredCopy};
 use crate::report;
 use crate::report::model::VisibleRecords;
@@ -27,6 +27,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const HELD: usize = 100_000;
 /// Events that are told.
 const EVENTS: usize = 500;
+
+/// Keys that are named where none is the one that was asked for, how alike they must be, and how long they may be.
+const NEAR_KEYS: usize = 3;
+const NEAR: f64 = 0.8;
+const LONGEST_NEAR: usize = 100;
 
 /// Members of one JSON document that are compared one by one.
 const MEMBERS: usize = 1_000;
@@ -61,6 +66,8 @@ pub(super) fn keep_found(relations: &mut Relations, found: &[StoredCopy]) {
 pub(super) struct Story<'a> {
     pub(super) relations: &'a Relations,
     pub(super) plans: &'a [TopicPlan],
+    /// Of each topic.
+    pub(super) samples: &'a [Sample],
     pub(super) counts: &'a [KeyCounts],
     pub(super) partitions: &'a [Partition<'a>],
     pub(super) findings: &'a [Finding],
@@ -97,7 +104,9 @@ impl Story<'_> {
         let contents = contents(&seen);
         let differences = differences(&mut seen, verifier, request.values);
         let listed = u64::try_from(seen.len()).unwrap_or(u64::MAX);
+        let near_keys = if seen.is_empty() { self.near_keys(request.sought.text()) } else { Vec::new() };
         Trace {
+            near_keys,
             copies_omitted: records.saturating_sub(listed),
             copies: seen.into_iter().map(|seen| seen.copy).collect(),
             identities,
@@ -110,6 +119,24 @@ impl Story<'_> {
             details: findings,
             ..Trace::of(request.sought.text())
         }
+    }
+
+    /// Record keys of the samples that are spelled nearly like one that no record has, the nearest first.
+    fn near_keys(&self, sought: &str) -> Vec<BusinessKey> {
+        let sampled = self.plans.iter().zip(self.samples).filter(|(plan, _)| !plan.internal);
+        let keys = sampled.flat_map(|(_, sample)| &sample.records).filter_map(|record| record.key.as_deref());
+        let keys: BTreeSet<&str> = keys.filter_map(|key| std::str::from_utf8(key).ok()).collect();
+        let plain = sought.to_lowercase();
+        let is_short = |key: &str| key.len() <= LONGEST_NEAR;
+        let mut near: Vec<(f64, &str)> = keys
+            .into_iter()
+            .filter(|key| is_short(key) && is_short(&plain))
+            .map(|key| (strsim::normalized_damerau_levenshtein(&plain, &key.to_lowercase()), key))
+            .filter(|(alike, _)| *alike >= NEAR)
+            .collect();
+        near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        near.truncate(NEAR_KEYS);
+        near.into_iter().map(|(_, key)| BusinessKey::of_bytes(key.as_bytes())).collect()
     }
 
     /// The topics that have the key, sources first; all that could have it where none has.

@@ -10,7 +10,7 @@ use super::model::Visibility;
 use super::table::of_answer;
 use super::wording::{self, Zone, counted, later, listed, number, opening};
 use super::zoned::told;
-use crate::finding::{Copy, Event, Finding, in_turn};
+use crate::finding::{BusinessKey, Copy, Event, Finding, in_turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
@@ -30,6 +30,9 @@ pub struct Trace {
     pub key: String,
     /// What identifies an event, in each topic that has the key.
     pub identities: Vec<TopicIdentity>,
+    /// Sampled record keys that are spelled nearly so, where no record has the key.
+    #[serde(default)]
+    pub near_keys: Vec<BusinessKey>,
     /// The copies in the order of time; at one time the record of a source comes before that of its mirror.
     pub copies: Vec<Copy>,
     /// The listed copies by topic and content, volatile fields aside.
@@ -58,6 +61,7 @@ impl Trace {
         Self {
             key: key.to_owned(),
             identities: Vec::new(),
+            near_keys: Vec::new(),
             copies: Vec::new(),
             contents: Vec::new(),
             copies_omitted: 0,
@@ -160,6 +164,14 @@ fn head(page: &mut Page, trace: &Trace) {
             page.item(2, &format!("{topic}: {tried} ({why})"));
         }
         page.item(2, "a key is compared as a whole, and by its case");
+        let near: Vec<_> = trace
+            .near_keys
+            .iter()
+            .map(|near| Terminal::text(&wording::business_key(near)).cut(VALUE_COLUMNS).to_string())
+            .collect();
+        if !near.is_empty() {
+            page.item(2, &format!("sampled record keys that are nearly so: {}", near.join(", ")));
+        }
         page.item(2, "--key names another field that identifies an event");
         return;
     }
