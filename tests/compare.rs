@@ -316,6 +316,32 @@ fn a_mirror_beside_its_source_needs_one_path() {
 }
 
 #[test]
+fn a_mirror_that_was_named_and_is_not_there_is_no_equality() {
+    let values: Vec<String> = (0..5).map(|number| format!("v{number}")).collect();
+    let tree = Tree::new();
+    tree.log("data/orders-0", orders(&values));
+    tree.log("data/bills-0", orders(&values));
+    tree.log("data/east.bills-1", orders(&values));
+    let data = tree.0.path().join("data");
+    for (mirror, more, why) in [
+        ("orders=east.orders", &[][..], "there is no topic east.orders; there are bills, east.bills, orders"),
+        ("order=bills", &[], "there is no topic order;"),
+        ("bills=east.bills", &[], "no partition of bills"),
+        ("orders=east.orders", &["--topic", "orders"], "there is no topic east.orders"),
+    ] {
+        for paths in [&[data.clone()][..], &[data.clone(), data.clone()]] {
+            let output = compare(paths, &[&["--mirror", mirror], more].concat());
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains(&format!("--mirror {mirror}: ")) && said.contains(why), "{said}");
+        }
+    }
+    // A mirror that is not among the chosen topics is not asked for.
+    let paths = [data.clone(), data];
+    told(&paths, &["--mirror", "orders=copy.orders", "--topic", "bills"], 0);
+}
+
+#[test]
 fn another_time_of_appending_is_a_difference() {
     let log =
         |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));

@@ -82,11 +82,13 @@ fn compare_all(
     let every: Vec<usize> = (0..inventory.partitions.len()).collect();
     let internal = InternalTopics::read(&inventory, &every, options);
     let chosen = |topic: &str, partition| options.partitions.chooses(topic, partition);
+    let given = names.in_inventory(&inventory);
     inventory
         .choose_where(|dir| names.names_of(&dir.topic).any(|topic| chosen(topic, dir.partition)))
         .map_err(AuditError::Usage)?;
     let inventory = inventory;
-    let (pairs, unpaired) = pairs::find(&inventory, sides, names)?;
+    let names = names.chosen(&given, &inventory);
+    let (pairs, unpaired) = pairs::find(&inventory, sides, &names)?;
     let every: Vec<usize> = (0..inventory.partitions.len()).collect();
 
     let (shown, matching) = specs(&options.key);

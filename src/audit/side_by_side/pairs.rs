@@ -22,6 +22,21 @@ impl PairNames {
         });
         std::iter::once(topic).chain(others)
     }
+
+    /// Of each pair, whether there is anything of it.
+    pub(super) fn in_inventory(&self, inventory: &Inventory) -> Vec<bool> {
+        let known: BTreeSet<&str> = inventory.partitions.iter().map(|dir| dir.topic.as_str()).collect();
+        let holds = |pair: &TopicPair| known.contains(pair.a.as_str()) || known.contains(pair.b.as_str());
+        self.topics.iter().map(holds).collect()
+    }
+
+    /// Without the pairs of which a choice of topics and partitions left nothing that was there before.
+    pub(super) fn chosen(&self, before: &[bool], inventory: &Inventory) -> Self {
+        let left = self.in_inventory(inventory);
+        let pairs = self.topics.iter().zip(before.iter().zip(left));
+        let topics = pairs.filter(|(_, (before, left))| !**before || *left).map(|(pair, _)| pair.clone());
+        Self { topics: topics.collect() }
+    }
 }
 
 /// A topic and its mirror.
@@ -84,6 +99,15 @@ pub(super) fn find(
         }
         pairs.extend(found);
     }
+    for pair in &names.topics {
+        let topic = |at: usize| inventory.partitions.get(at).map(|dir| dir.topic.as_str());
+        let is_it = |found: &DirPair| {
+            topic(found.a) == Some(pair.a.as_str()) && topic(found.b) == Some(pair.b.as_str())
+        };
+        if !pairs.iter().any(is_it) {
+            return Err(absent(inventory, pair));
+        }
+    }
     // A path that is named twice, for a topic and its mirror in it, is not meant to be compared with itself.
     if pairs.iter().any(|pair| pair.matched_by == MatchedBy::Record) {
         pairs.retain(|pair| pair.a != pair.b);
@@ -107,6 +131,23 @@ pub(super) fn find(
     unpaired.sort();
     unpaired.dedup();
     Ok((pairs, unpaired))
+}
+
+/// A mirror that was named, and of which nothing can be compared.
+fn absent(inventory: &Inventory, pair: &TopicPair) -> AuditError {
+    let known: BTreeSet<&str> = inventory.partitions.iter().map(|dir| dir.topic.as_str()).collect();
+    let missing: Vec<&str> =
+        [pair.a.as_str(), pair.b.as_str()].into_iter().filter(|topic| !known.contains(topic)).collect();
+    let why = if missing.is_empty() {
+        format!(
+            "no partition of {} on the first path has its counterpart in {} on the others",
+            pair.a, pair.b
+        )
+    } else {
+        let known: Vec<&str> = known.into_iter().filter(|topic| !topic.starts_with("__")).collect();
+        format!("there is no topic {}; there are {}", missing.join(", "), known.join(", "))
+    };
+    AuditError::Usage(format!("--mirror {}={}: {why}", pair.a, pair.b))
 }
 
 fn between(inventory: &Inventory, first: &[usize], other: &[usize], names: &PairNames) -> Vec<DirPair> {
