@@ -342,6 +342,36 @@ fn a_mirror_that_was_named_and_is_not_there_is_no_equality() {
 }
 
 #[test]
+fn records_without_the_key_are_no_equality() {
+    let log = |values: &[&str]| {
+        values.iter().fold(SegmentBuilder::new(), |log, value| log.batch(batch().record("k", *value)))
+    };
+    let tree = Tree::new();
+    tree.log("a/orders-0", log(&["{\"id\":1}", "{\"id\":2}", "{}"]));
+    tree.log("a/orders-1", log(&["{}"]));
+    tree.log("b/east.orders-0", log(&["{\"id\":1}", "{\"id\":2}"]));
+    tree.log("b/east.orders-1", log(&["{}"]));
+    let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+    let mirror = ["--mirror", "orders=east.orders", "--key"];
+    for key in ["json:/orderId", "header:id"] {
+        let output = compare(&paths, &[&mirror[..], &[key]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("--key {key}: no record of a mirror")), "{said}");
+    }
+    let answer = told(&paths, &[&mirror[..], &["json:/id"]].concat(), 3);
+    let nothing: Vec<_> =
+        answer["pairs"].as_array().unwrap().iter().map(|pair| &pair["nothingCompared"]).collect();
+    assert_eq!(nothing, [&json!(false), &json!(true)]);
+    let table = compare(&paths, &[&mirror[..], &["json:/id"]].concat());
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(table.starts_with("2 pairs compared: no difference was seen, but of 1 pair nothing"), "{table}");
+    assert!(!table.contains("all are equal"), "{table}");
+    // By content they have all they need.
+    told(&paths, &["--mirror", "orders=east.orders", "--partition", "1"], 0);
+}
+
+#[test]
 fn another_time_of_appending_is_a_difference() {
     let log =
         |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));

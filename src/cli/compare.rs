@@ -6,7 +6,7 @@ use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, PairNames, SideBySide, TopicPair};
 use crate::error::AuditError;
-use crate::report::answer::Answer;
+use crate::report::answer::{Answer, Reading};
 use crate::report::table::{self, Events};
 use clap::Args;
 use std::io::Write;
@@ -25,7 +25,7 @@ use std::process::ExitCode;
 key and value.
 
 Exit status: 0 equal, retention and compaction aside; 1 different; 2 could not run; 3 equal as far as it could be
-read; 130 interrupted."
+compared: something could not be read, has no key or no counterpart; 130 interrupted."
 )]
 pub struct CompareArguments {
     #[command(flatten)]
@@ -77,6 +77,8 @@ pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
     let SideBySide { compared, coverage, reading, as_of } =
         arguments.evidence.watched(&options, || audit::side_by_side(&options, &paths, &names, listed))?;
     let outcome = Outcome::of_found(!compared.all_equal());
+    let compared_all = Reading::of_complete(reading == Reading::Whole && compared.all_compared());
+    let status = if reading == Reading::Interrupted { reading } else { compared_all };
     let answer = Answer::new(options.invocation, as_of, reading, compared, coverage);
     let answer = redaction::answer(&redactor, answer)?;
     let zone = arguments.evidence.zone();
@@ -87,5 +89,5 @@ pub(super) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
         |width, out| table::write_compared(&answer, events, &zone, width, out),
         &answer,
     )?;
-    Ok(status::of(outcome, reading))
+    Ok(status::of(outcome, status))
 }

@@ -13,6 +13,8 @@ pub struct Compared {
     pub pairs: Vec<Pair>,
     /// Directories that have no counterpart.
     pub unpaired: Vec<String>,
+    /// How many of these hold something that was to be compared: with `--mirror`, those of the named topics.
+    pub unpaired_with_data: u64,
     /// Pairs that were not compared, because the run was interrupted before their logs were read.
     pub uncompared: Vec<[String; 2]>,
     /// What the differences between replicas mean.
@@ -30,6 +32,13 @@ impl Compared {
     pub fn all_equal(&self) -> bool {
         self.pairs.iter().all(|pair| pair.equal)
     }
+
+    /// Whether everything that was to be compared was compared with something.
+    #[must_use]
+    pub fn all_compared(&self) -> bool {
+        let unmatched = |pair: &Pair| pair.mirror.as_ref().is_some_and(|mirror| mirror.unmatched > 0);
+        self.unpaired_with_data == 0 && !self.pairs.iter().any(|pair| pair.nothing_compared || unmatched(pair))
+    }
 }
 
 /// Two logs.
@@ -44,6 +53,9 @@ pub struct Pair {
     pub matched_by: String,
     /// Whether nothing differs, retention and compaction aside, as far as was compared.
     pub equal: bool,
+    /// Whether nothing could be compared: no record of a mirror could be matched, or the two have no offset in
+    /// common.
+    pub nothing_compared: bool,
     /// Both hold the same below this offset, from the larger of their starts on; `null` for mirrors.
     pub equal_up_to: Option<i64>,
     /// Where an interrupted run stopped comparing: nothing is said of what stands from here on; `null` where

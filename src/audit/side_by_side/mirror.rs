@@ -10,6 +10,7 @@ use super::pairs::{DirPair, MatchedBy};
 use crate::candidates::spill::{Element, RunReader, Sorter};
 use crate::candidates::{Fingerprint, Row, RowStore};
 use crate::error::AuditError;
+use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
 use crate::units::Offset;
 use std::collections::BTreeMap;
@@ -121,6 +122,25 @@ pub(super) fn matched(
     Ok(told)
 }
 
+/// Says so where no record of any mirror and its source has the key by which they are to be matched.
+pub(super) fn keyed(
+    pairs: &[DirPair],
+    outcomes: &[PartitionOutcome],
+    spec: &KeySpec,
+) -> Result<(), AuditError> {
+    let of = pairs.iter().filter(|pair| pair.matched_by == MatchedBy::Record);
+    let outcomes: Vec<_> = of.flat_map(|pair| [pair.a, pair.b]).filter_map(|at| outcomes.get(at)).collect();
+    let is_read = outcomes.iter().all(|outcome| !outcome.interrupted);
+    let without: u64 = outcomes.iter().map(|outcome| outcome.counts.without_key).sum();
+    if is_read && without > 0 && outcomes.iter().all(|outcome| outcome.counts.keyed == 0) {
+        return Err(AuditError::Usage(format!(
+            "--key {spec}: no record of a mirror or its source has it, nothing can be matched (`dedup-audit keys` \
+             shows what there is)"
+        )));
+    }
+    Ok(())
+}
+
 fn unmatched(pair: &DirPair, outcomes: &[PartitionOutcome]) -> Matched {
     let counts = [pair.a, pair.b].into_iter().filter_map(|at| outcomes.get(at)).map(|outcome| outcome.counts);
     let unmatched = counts.map(|counts| counts.without_key.saturating_add(counts.not_decoded())).sum();
@@ -153,6 +173,12 @@ fn settle(
 }
 
 impl Matched {
+    /// Whether there are records and none of them could be looked for.
+    pub(super) const fn nothing(&self) -> bool {
+        let mirror = &self.mirror;
+        mirror.unmatched > 0 && mirror.matched + mirror.missing + mirror.extra + mirror.repeated == 0
+    }
+
     fn add(&mut self, fate: Fate, withheld: bool, listed: usize) {
         let mirror = &mut self.mirror;
         match fate.kind {

@@ -123,6 +123,7 @@ fn compare_all(
     options.watch.enter(Stage::Reading);
     let pass = Pass { mode: options.mode, threads, digest_key, large: &large, watch: &options.watch };
     let outcomes = pass::read_all(&subjects, &pass, &mut rows, &mut |_, _| ())?;
+    mirror::keyed(&pairs, &outcomes, &matching)?;
     options.watch.enter(Stage::Comparing);
     let mut mirrors = mirror::matched(rows, &pairs, &outcomes, listed, || {
         crate::candidates::spill::Sorter::new(shares.wanted, space.clone())

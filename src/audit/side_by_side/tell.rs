@@ -102,6 +102,7 @@ impl Teller<'_> {
         let mut told = self.head(pair, by);
         let mirror = &matched.mirror;
         told.equal = mirror.missing == mirror.missing_withheld && mirror.extra == 0 && mirror.repeated == 0;
+        told.nothing_compared = matched.nothing();
         (told.only_a, told.only_b, told.ranges_omitted) = (matched.only_a, matched.only_b, matched.omitted);
         told.mirror = Some(matched.mirror);
         told

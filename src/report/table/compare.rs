@@ -85,11 +85,38 @@ fn headline(told: &Compared, reading: Reading) -> String {
         (different, Reading::Interrupted) => {
             format!("Interrupted: of {all}, {} different.", number(different))
         }
-        (0, Reading::Whole | Reading::Partial) => format!("{all} compared: all are equal."),
-        (different, Reading::Whole | Reading::Partial) => {
+        (0, Reading::Whole | Reading::Partial) if told.all_compared() => {
+            format!("{all} compared: all are equal.")
+        }
+        (0, Reading::Whole | Reading::Partial) => {
+            format!("{all} compared: no difference was seen, but {}.", uncompared(told))
+        }
+        (different, Reading::Whole | Reading::Partial) if told.all_compared() => {
             format!("{all} compared: {} different.", number(different))
         }
+        (different, Reading::Whole | Reading::Partial) => {
+            format!("{all} compared: {} different; {}.", number(different), uncompared(told))
+        }
     }
+}
+
+/// What was to be compared and was not.
+fn uncompared(told: &Compared) -> String {
+    let mut parts = Vec::new();
+    if told.unpaired_with_data > 0 {
+        let have = if told.unpaired_with_data == 1 { "has" } else { "have" };
+        parts.push(format!("{} {have} no counterpart", counted(told.unpaired_with_data, "partition")));
+    }
+    let nothing = told.pairs.iter().filter(|pair| pair.nothing_compared).count() as u64;
+    if nothing > 0 {
+        parts.push(format!("of {} nothing could be compared", counted(nothing, "pair")));
+    }
+    let unmatched = |pair: &Pair| pair.mirror.as_ref().map_or(0, |mirror| mirror.unmatched);
+    let unmatched: u64 = told.pairs.iter().map(unmatched).sum();
+    if unmatched > 0 {
+        parts.push(format!("{} could not be matched", counted(unmatched, "record")));
+    }
+    parts.join(", ")
 }
 
 fn show(page: &mut Page, pair: &Pair) {
@@ -146,8 +173,13 @@ fn place(side: &Side) -> String {
 }
 
 fn state(pair: &Pair) -> String {
-    if pair.mirror.is_some() {
-        let equal = if pair.equal { "the mirror holds what the source holds" } else { "the mirror differs" };
+    if let Some(mirror) = &pair.mirror {
+        let equal = match (pair.equal, pair.nothing_compared, mirror.unmatched) {
+            (false, ..) => "the mirror differs",
+            (true, true, _) => "nothing could be matched",
+            (true, false, 0) => "the mirror holds what the source holds",
+            (true, false, _) => "the mirror holds what the source holds, of the records that could be matched",
+        };
         return format!("matched by {}: {equal}", named(&pair.matched_by));
     }
     let up_to = pair.equal_up_to.unwrap_or(0);
