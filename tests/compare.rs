@@ -372,6 +372,36 @@ fn records_without_the_key_are_no_equality() {
 }
 
 #[test]
+fn a_partition_that_one_side_lacks_is_no_equality() {
+    let values: Vec<String> = (0..5).map(|number| format!("v{number}")).collect();
+    let tree = Tree::new();
+    for partition in ["a/orders-0", "a/orders-1", "b/orders-0", "c/east.orders-0"] {
+        tree.log(partition, orders(&values));
+    }
+    // No record was ever written to it.
+    tree.log("a/orders-2", SegmentBuilder::new());
+    let [a, b, c] = ["a", "b", "c"].map(|name| tree.0.path().join(name));
+    for (paths, more) in
+        [([a.clone(), b.clone()], &[][..]), ([a.clone(), c.clone()], &["--mirror", "orders=east.orders"])]
+    {
+        let answer = told(&paths, more, 3);
+        assert_eq!(answer["unpaired"], json!(["a/orders-1", "a/orders-2"]));
+        assert_eq!(answer["unpairedWithData"], 1);
+        let table = String::from_utf8(compare(&paths, more).stdout).unwrap();
+        assert!(
+            table.starts_with("1 pair compared: no difference was seen, but 1 partition has no counterpart."),
+            "{table}"
+        );
+        told(&paths, &[more, &["--partition", "0", "--partition", "2"]].concat(), 0);
+    }
+    // Topics beside a named mirror belong to their clusters.
+    tree.log("a/bills-0", orders(&values));
+    tree.log("c/east.orders-1", orders(&values));
+    tree.log("c/heartbeats-0", orders(&values));
+    told(&[a, c], &["--mirror", "orders=east.orders"], 0);
+}
+
+#[test]
 fn another_time_of_appending_is_a_difference() {
     let log =
         |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));

@@ -1,7 +1,7 @@
 //! Which directories are held against each other.
 
 use crate::error::AuditError;
-use crate::input::{Inventory, PartitionDir};
+use crate::input::{Inventory, PartitionDir, State};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -65,12 +65,35 @@ pub(super) struct DirPair {
     pub(super) matched_by: MatchedBy,
 }
 
+/// The directories without counterpart.
+#[derive(Debug, Default)]
+pub(super) struct Unpaired {
+    pub(super) names: Vec<String>,
+    /// How many of them hold something that was to be compared.
+    pub(super) with_data: u64,
+}
+
+impl Unpaired {
+    fn of(inventory: &Inventory, dirs: &BTreeSet<usize>, names: &PairNames) -> Self {
+        let dirs = || dirs.iter().filter_map(|&at| inventory.partitions.get(at));
+        let mut shown: Vec<String> = dirs().map(|dir| dir.display.clone()).collect();
+        shown.sort();
+        // Who names mirrors asks for these: clusters have other topics, too.
+        let is_meant = |topic: &str| {
+            names.topics.is_empty() || names.topics.iter().any(|pair| pair.a == topic || pair.b == topic)
+        };
+        let with_data =
+            dirs().filter(|dir| dir.bytes > 0 && dir.state == State::Live && is_meant(&dir.topic)).count();
+        Self { names: shown, with_data: u64::try_from(with_data).unwrap_or(u64::MAX) }
+    }
+}
+
 /// The pairs in the order of the inventory, and the directories without counterpart.
 pub(super) fn find(
     inventory: &Inventory,
     sides: &[PathBuf],
     names: &PairNames,
-) -> Result<(Vec<DirPair>, Vec<String>), AuditError> {
+) -> Result<(Vec<DirPair>, Unpaired), AuditError> {
     let mut of_side = Vec::with_capacity(sides.len());
     for side in sides {
         let Some(root) = inventory.root_of(side) else { continue };
@@ -80,7 +103,7 @@ pub(super) fn find(
             inventory.partitions.iter().enumerate().filter(below).map(|(at, _)| at).collect();
         of_side.push(dirs);
     }
-    let Some(first) = of_side.first() else { return Ok((Vec::new(), Vec::new())) };
+    let Some(first) = of_side.first() else { return Ok((Vec::new(), Unpaired::default())) };
     let mut pairs: Vec<DirPair> = Vec::new();
     for (number, other) in of_side.iter().enumerate().skip(1) {
         let mut found: Vec<DirPair> = Vec::new();
@@ -121,15 +144,8 @@ pub(super) fn find(
         )));
     }
     let paired = |at: &usize| pairs.iter().any(|pair| pair.a == *at || pair.b == *at);
-    let mut unpaired: Vec<String> = of_side
-        .iter()
-        .flatten()
-        .filter(|at| !paired(at))
-        .filter_map(|&at| inventory.partitions.get(at))
-        .map(|dir| dir.display.clone())
-        .collect();
-    unpaired.sort();
-    unpaired.dedup();
+    let unpaired: BTreeSet<usize> = of_side.iter().flatten().copied().filter(|at| !paired(at)).collect();
+    let unpaired = Unpaired::of(inventory, &unpaired, names);
     Ok((pairs, unpaired))
 }
 
