@@ -402,6 +402,62 @@ fn a_partition_that_one_side_lacks_is_no_equality() {
 }
 
 #[test]
+fn a_mirror_of_what_is_committed_lacks_nothing_that_was_aborted_and_retried() {
+    let data = |id, sequence| batch().producer(id, 0, sequence).transactional();
+    let tree = Tree::new();
+    let source = SegmentBuilder::new()
+        .batch(data(7, 0).record("k0", "v").record("k1", "v"))
+        .abort(7, 0)
+        .batch(data(7, 2).record("k0", "v").record("k1", "v"))
+        .commit(7, 0)
+        .batch(batch().record("k2", "v"));
+    let log = |keys: &[&str]| {
+        keys.iter().fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(*key, "v")))
+    };
+    tree.log("a/orders-0", source);
+    tree.log("b/east.orders-0", log(&["k0", "k1", "k2"]));
+    // This one was stopped and wrote again what it had not committed.
+    let restarted = SegmentBuilder::new()
+        .batch(data(9, 0).record("k0", "v").record("k1", "v"))
+        .abort(9, 0)
+        .batch(data(9, 2).record("k0", "v").record("k1", "v"))
+        .commit(9, 0)
+        .batch(batch().record("k2", "v"));
+    tree.log("c/east.orders-0", restarted);
+    tree.log("d/east.orders-0", log(&["k0", "k2"]));
+    let mirror = |name: &str, status| {
+        let paths = [tree.0.path().join("a"), tree.0.path().join(name)];
+        told(&paths, &["--mirror", "orders=east.orders"], status)["pairs"][0]["mirror"].clone()
+    };
+    let held = mirror("b", 0);
+    assert_eq!((&held["matched"], &held["missing"], &held["missingWithheld"]), (&json!(3), &json!(2), &json!(2)));
+    assert_eq!(held["mapping"][0]["firstA"], 3, "the committed ones stand for them: {held:#}");
+    let restarted = mirror("c", 0);
+    let matched_withheld = (&restarted["missing"], &restarted["repeated"], &restarted["surplusWithheld"]);
+    // Aborted ones of both sides stand for each other.
+    assert_eq!(matched_withheld, (&json!(0), &json!(0), &json!(0)), "{restarted:#}");
+    let lost = mirror("d", 1);
+    assert_eq!((&lost["missing"], &lost["missingWithheld"]), (&json!(3), &json!(2)));
+}
+
+#[test]
+fn a_mirror_repeats_nothing_where_its_own_transactions_were_aborted() {
+    let tree = Tree::new();
+    tree.log("a/orders-0", SegmentBuilder::new().batch(batch().record("k0", "v")));
+    let mirror = SegmentBuilder::new()
+        .batch(batch().producer(9, 0, 0).transactional().record("k0", "v").record("other", "v"))
+        .abort(9, 0)
+        .batch(batch().producer(9, 0, 2).transactional().record("k0", "v"))
+        .commit(9, 0);
+    tree.log("b/east.orders-0", mirror);
+    let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+    let answer = told(&paths, &["--mirror", "orders=east.orders"], 0);
+    let mirror = &answer["pairs"][0]["mirror"];
+    assert_eq!((&mirror["extra"], &mirror["repeated"], &mirror["surplusWithheld"]), (&json!(1), &json!(1), &json!(2)));
+    assert_eq!(mirror["mapping"][0]["firstB"], 3);
+}
+
+#[test]
 fn another_time_of_appending_is_a_difference() {
     let log =
         |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));

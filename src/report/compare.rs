@@ -182,6 +182,8 @@ pub struct Mirror {
     pub extra: u64,
     /// Records of the second beyond those that the first holds of the same.
     pub repeated: u64,
+    /// Of the extra and repeated ones, the records of aborted or open transactions of the mirror itself.
+    pub surplus_withheld: u64,
     /// Records without key, or that could not be decoded: not matched.
     pub unmatched: u64,
     /// Which offsets of the second stand for which of the first.

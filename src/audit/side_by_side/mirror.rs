@@ -1,7 +1,8 @@
 //! Matches the records of a mirror with those of its source.
 //!
 //! Equal records of both sides are matched in the order of their offsets: the first with the first,
-//! and so on. What is left over of the source is missing; what is left over of the mirror is repeated
+//! and so on; those of aborted and open transactions after all others, because a mirror that reads
+//! what is committed never saw them. What is left over of the source is missing; what is left over of the mirror is repeated
 //! where the source has the record at all, else extra. Rows come in the order of their digests, so
 //! one record at a time is held; what comes out is sorted by offset again and told as stretches.
 
@@ -13,6 +14,7 @@ use crate::error::AuditError;
 use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
 use crate::units::Offset;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -96,14 +98,14 @@ pub(super) fn matched(
     let mut held: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
     rows.for_each(&|| false, |row: &Row| {
         if current != Some(row.identity) {
-            settle(&held, pairs, &mut fates)?;
+            settle(&held, pairs, outcomes, &mut fates)?;
             held.clear();
             current = Some(row.identity);
         }
         held.entry(row.partition).or_default().push(row.offset);
         Ok(())
     })?;
-    settle(&held, pairs, &mut fates)?;
+    settle(&held, pairs, outcomes, &mut fates)?;
 
     let mut told: Vec<Option<Matched>> = pairs
         .iter()
@@ -113,13 +115,15 @@ pub(super) fn matched(
     while let Some(fate) = in_order.take_next()? {
         let at = usize::try_from(fate.pair).unwrap_or(usize::MAX);
         let (Some(Some(matched)), Some(pair)) = (told.get_mut(at), pairs.get(at)) else { continue };
-        let source = outcomes.get(pair.a);
-        let withheld = source.is_some_and(|source| {
-            fate.at >= source.facts.last_stable_offset || source.facts.withheld_at(fate.at).is_some()
-        });
-        matched.add(fate, withheld, listed);
+        let side = if fate.kind == Kind::Missing { pair.a } else { pair.b };
+        matched.add(fate, is_withheld(outcomes.get(side), fate.at), listed);
     }
     Ok(told)
+}
+
+/// Whether the record is one of an aborted or open transaction, or behind the begin of an open one.
+fn is_withheld(of: Option<&PartitionOutcome>, at: Offset) -> bool {
+    of.is_some_and(|of| at >= of.facts.last_stable_offset || of.facts.withheld_at(at).is_some())
 }
 
 /// Says so where no record of any mirror and its source has the key by which they are to be matched.
@@ -147,18 +151,30 @@ fn unmatched(pair: &DirPair, outcomes: &[PartitionOutcome]) -> Matched {
     Matched { mirror: Mirror { unmatched, ..Mirror::default() }, ..Matched::default() }
 }
 
+fn withheld_last<'o>(offsets: &'o [Offset], of: Option<&PartitionOutcome>) -> Cow<'o, [Offset]> {
+    let mut offsets = offsets.to_vec();
+    offsets.sort_by_cached_key(|&offset| (is_withheld(of, offset), offset));
+    Cow::Owned(offsets)
+}
+
 /// Matches the records of one content.
 fn settle(
     held: &BTreeMap<u32, Vec<Offset>>,
     pairs: &[DirPair],
+    outcomes: &[PartitionOutcome],
     fates: &mut Sorter<Fate>,
 ) -> Result<(), AuditError> {
-    let none = Vec::new();
-    let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).unwrap_or(&none);
+    let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).map_or(&[][..], Vec::as_slice);
     for (number, pair) in (0_u32..).zip(pairs).filter(|(_, pair)| pair.matched_by == MatchedBy::Record) {
         let (a, b) = (of(pair.a), of(pair.b));
+        // Where one has more, those are left over that nobody need copy.
+        let (a, b) = if a.len() == b.len() {
+            (Cow::Borrowed(a), Cow::Borrowed(b))
+        } else {
+            (withheld_last(a, outcomes.get(pair.a)), withheld_last(b, outcomes.get(pair.b)))
+        };
         let shared = a.len().min(b.len());
-        for (&at, &to) in a.iter().zip(b) {
+        for (&at, &to) in a.iter().zip(b.iter()) {
             fates.push(Fate { pair: number, kind: Kind::Matched, at, to })?;
         }
         for &at in a.iter().skip(shared) {
@@ -190,8 +206,14 @@ impl Matched {
                 mirror.missing += 1;
                 mirror.missing_withheld += u64::from(withheld);
             }
-            Kind::Extra => mirror.extra += 1,
-            Kind::Repeated => mirror.repeated += 1,
+            Kind::Extra => {
+                mirror.extra += 1;
+                mirror.surplus_withheld += u64::from(withheld);
+            }
+            Kind::Repeated => {
+                mirror.repeated += 1;
+                mirror.surplus_withheld += u64::from(withheld);
+            }
         }
         let (ranges, end) = if fate.kind == Kind::Missing {
             (&mut self.only_a, &mut self.omitted_end[0])

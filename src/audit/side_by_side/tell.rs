@@ -101,7 +101,8 @@ impl Teller<'_> {
         let by = if choice.one_key().is_some() { "key" } else { "content" };
         let mut told = self.head(pair, by);
         let mirror = &matched.mirror;
-        told.equal = mirror.missing == mirror.missing_withheld && mirror.extra == 0 && mirror.repeated == 0;
+        told.equal = mirror.missing == mirror.missing_withheld
+            && mirror.extra + mirror.repeated == mirror.surplus_withheld;
         told.nothing_compared = matched.nothing();
         (told.only_a, told.only_b, told.ranges_omitted) = (matched.only_a, matched.only_b, matched.omitted);
         told.mirror = Some(matched.mirror);

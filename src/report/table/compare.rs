@@ -222,18 +222,20 @@ fn epochs(epochs: &[LeaderEpochStart]) -> String {
 }
 
 fn mirror_lines(page: &mut Page, mirror: &Mirror) {
-    let withheld = match mirror.missing_withheld {
+    let of_them = |withheld: u64| match withheld {
         0 => String::new(),
         withheld => format!(" ({} of them aborted or open)", number(withheld)),
     };
     page.item(
         2,
         &format!(
-            "{} matched, {} missing{withheld}, {} extra, {} repeated",
+            "{} matched, {} missing{}, {} extra, {} repeated{}",
             number(mirror.matched),
             number(mirror.missing),
+            of_them(mirror.missing_withheld),
             number(mirror.extra),
-            number(mirror.repeated)
+            number(mirror.repeated),
+            of_them(mirror.surplus_withheld)
         ),
     );
     if mirror.unmatched > 0 {
