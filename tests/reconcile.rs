@@ -98,6 +98,48 @@ impl Topic {
     }
 }
 
+impl Topic {
+    /// Another topic beside it.
+    fn beside(self, name: &str, log: SegmentBuilder) -> Self {
+        let at = self.data().join(name);
+        fs::create_dir_all(&at).unwrap();
+        fs::write(at.join("00000000000000000000.log"), log.bytes()).unwrap();
+        self
+    }
+}
+
+#[test]
+fn a_key_that_another_topic_has_too_is_stored_once() {
+    let topic = Topic::new(vec![one_by_one(&["a", "b", "c"])]).beside("bills-0", one_by_one(&["a", "b", "c"]));
+    let list = topic.list("keys.txt", "a\nb\nc\n");
+    let answer = told(&[topic.data()], &list, &[], 0);
+    assert_eq!((&answer["storedOnce"], &answer["storedMore"]["count"]), (&json!(3), &json!(0)));
+    assert_eq!(answer["visibility"]["readUncommitted"], json!({"once": 3, "more": 0, "missing": 0}));
+    let of = |name: &str| json!({"topic": name, "storedOnce": 3, "storedMore": 0, "missing": 0});
+    assert_eq!(answer["topics"], json!([of("bills"), of("orders")]));
+    // Twice in one of them is twice.
+    let topic = topic.beside("bills-1", one_by_one(&["b"]));
+    let answer = told(&[topic.data()], &list, &[], 1);
+    let more = &answer["storedMore"]["keys"][0];
+    assert_eq!((&more["topic"], &more["records"]), (&json!("bills"), &json!(2)));
+    told(&[topic.data()], &list, &["--topic", "orders"], 0);
+}
+
+#[test]
+fn a_key_that_only_another_topic_has_is_in_doubt() {
+    let topic = Topic::new(vec![one_by_one(&["a", "c"])]).beside("audit-0", one_by_one(&["a", "b", "c"]));
+    let list = topic.list("keys.txt", "a\nb\nc\n");
+    let answer = told(&[topic.data()], &list, &[], 3);
+    assert_eq!(answer["evidenceComplete"], false);
+    let doubt = answer["doubts"].as_array().unwrap().last().unwrap().as_str().unwrap();
+    assert!(doubt.contains("audit lacks 0 of the list, orders lacks 1 of the list (--topic"), "{doubt}");
+    let table = String::from_utf8(reconcile(&[topic.data()], &list, &[]).stdout).unwrap();
+    assert!(table.starts_with("All 3 keys of the list are stored, each at most once"), "{table}");
+    assert!(table.contains("orders: once 2, more than once 0, missing 1"), "{table}");
+    let answer = told(&[topic.data()], &list, &["--topic", "orders"], 1);
+    assert_eq!(texts(&answer["missing"]["keys"]), ["b"]);
+}
+
 fn one_by_one(keys: &[&str]) -> SegmentBuilder {
     (0..).zip(keys).fold(SegmentBuilder::new(), |log, (at, key)| {
         log.batch(batch().producer(1, 0, at).record(*key, format!("{{\"id\":\"{key}\"}}")))

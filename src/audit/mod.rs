@@ -302,6 +302,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
             partition_count: &|topic: &str| prepare::partition_count(options, internal, topic),
             complete: report.verdict.complete,
             findings: &report.findings,
+            topics,
             topic_ids: &topic_ids,
             digest_key,
             results: &|| Sorter::new(room.shares.wanted, room.space.clone()),

@@ -24,13 +24,14 @@ use std::process::ExitCode;
 #[command(
     before_help = "Examples:
   dedup-audit reconcile /copy/orders-* --expect sent.csv --expect-key orderId
-  dedup-audit reconcile /copy --key json:/orderId --expect ledger.ndjson --expect-key /id \\
+  dedup-audit reconcile /copy --topic orders --key json:/orderId --expect ledger.ndjson --expect-key /id \\
       --expect-time /sentAt --expect-partition /partition --expect-offset /offset
   dedup-audit reconcile /copy/orders-* --expect keys.txt --write-missing missing.csv",
     after_help = "Stored keys are those of --key; record-key unless it is given. A number and a text with the same digits are one key.
+Records are counted within a topic; where several topics have keys of the list, --topic says which one is meant.
 
 Exit status: 0 each key of the list is stored once; 1 some are not; 2 could not run, or no entry has a key; 3 each is,
-and not all could be read, or entries lack a key; 130 interrupted."
+and not all could be read, or not all in the same topic, or entries lack a key; 130 interrupted."
 )]
 pub struct ReconcileArguments {
     #[command(flatten)]
@@ -184,7 +185,7 @@ fn answer(
     let outcome = Outcome::of_found(!body.all_once());
     // Whether everything was held against each other, beside whether the evidence was read.
     let held = match reading {
-        Reading::Whole if !body.all_looked_for() => Reading::Partial,
+        Reading::Whole if !body.all_looked_for() || !body.topics_agree() => Reading::Partial,
         as_read => as_read,
     };
     let answer = Answer::new(invocation.clone(), report.as_of_timestamp, reading, body, report.coverage);

@@ -1,7 +1,7 @@
 //! What `reconcile` answers: a list of keys that were sent against what is stored.
 //!
 //! Counts are of different keys, and exact. Lists are cut; what they leave out follows from the
-//! counts. A key counts as stored as a consumer with isolation level read_uncommitted gets it; what a
+//! counts. Records are counted within a topic: a key is stored once where no topic has it more often. A key counts as stored as a consumer with isolation level read_uncommitted gets it; what a
 //! read_committed consumer gets stands in `visibility`.
 
 use crate::finding::{BusinessKey, Copy, Finding, Gap};
@@ -22,6 +22,8 @@ pub struct Reconciled {
     pub missing: Missing,
     /// Keys that are stored and not in the list.
     pub unexpected: Unexpected,
+    /// The topics that have keys of the list.
+    pub topics: Vec<TopicKeys>,
     /// The same by what consumers of each isolation level get.
     pub visibility: Levels,
     /// Acknowledgements that the log does not bear out; `null` where the list has none.
@@ -66,6 +68,20 @@ pub struct StoredMore {
     pub keys: Vec<StoredKey>,
 }
 
+/// The keys of the list in one topic.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TopicKeys {
+    /// The topic's name.
+    pub topic: String,
+    /// Keys that it has once.
+    pub stored_once: u64,
+    /// Keys that it has more than once.
+    pub stored_more: u64,
+    /// Keys that it does not have.
+    pub missing: u64,
+}
+
 /// A key that is stored more than once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -74,7 +90,9 @@ pub struct StoredKey {
     pub business_key: BusinessKey,
     /// Its line in the list.
     pub line: u64,
-    /// Records with it.
+    /// The topic that has it most often.
+    pub topic: String,
+    /// Records with it there.
     pub records: u64,
     /// The same as a read_committed consumer gets them.
     pub records_committed: u64,
@@ -240,6 +258,25 @@ impl Reconciled {
     #[must_use]
     pub const fn all_looked_for(&self) -> bool {
         self.expected.entries_without_key == 0 && self.expected.stopped_at_line.is_none()
+    }
+
+    /// Whether every topic that has keys of the list has all that any of them has. Where one lacks keys, only who
+    /// knows which topic was meant can tell whether they are missing.
+    #[must_use]
+    pub fn topics_agree(&self) -> bool {
+        self.topics.iter().all(|topic| topic.missing <= self.missing.count)
+    }
+
+    /// What that leaves open.
+    pub(crate) fn topics_doubt(&self) -> Option<String> {
+        let lacks = |topic: &TopicKeys| format!("{} lacks {} of the list", topic.topic, topic.missing);
+        let said: Vec<String> = self.topics.iter().map(lacks).collect();
+        (!self.topics_agree()).then(|| {
+            format!(
+                "a key counts as stored that any topic has, and not all have the same: {} (--topic chooses)",
+                said.join(", ")
+            )
+        })
     }
 
     /// Whether each key of the list is stored once, whatever the isolation level.

@@ -41,7 +41,7 @@ impl Acknowledgements {
             return;
         }
         // Not all places of a key are kept: one that is stored very often cannot be told.
-        let all_kept = u64::try_from(found.places.len()).unwrap_or(u64::MAX) == found.uncommitted;
+        let all_kept = u64::try_from(found.places.len()).unwrap_or(u64::MAX) == found.records();
         let (what, place) = match partitions.as_slice() {
             [one] if all_kept => {
                 let (start, end) = (

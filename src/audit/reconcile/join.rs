@@ -19,35 +19,78 @@ pub(in crate::audit) struct Found {
     /// The first entry with the key.
     pub(super) number: u64,
     pub(super) identity: Fingerprint,
-    /// Further entries with it.
-    pub(super) repeated: u64,
-    pub(super) uncommitted: u64,
-    pub(super) committed: u64,
+    /// Its records in each topic that has any, in the order of the topics.
+    pub(super) in_topics: Vec<InTopic>,
     /// The first places in order.
     pub(super) places: Vec<At>,
 }
 
+/// The records of a key in one topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::audit) struct InTopic {
+    /// Index of the topic.
+    pub(super) topic: u32,
+    pub(super) uncommitted: u64,
+    pub(super) committed: u64,
+}
+
 impl Found {
+    /// The topic with most of its records. Only copies within one topic are copies: what an application writes
+    /// from one topic into another has the same keys there.
+    pub(super) fn most(&self) -> Option<InTopic> {
+        let most = |one: &&InTopic| (one.uncommitted, std::cmp::Reverse(one.topic));
+        self.in_topics.iter().max_by_key(most).copied()
+    }
+
+    /// What a read_committed consumer of one topic gets at most.
+    pub(super) fn committed(&self) -> u64 {
+        self.in_topics.iter().map(|one| one.committed).max().unwrap_or(0)
+    }
+
+    /// Its records in all topics.
+    pub(super) fn records(&self) -> u64 {
+        self.in_topics.iter().map(|one| one.uncommitted).sum()
+    }
+
     /// Adds another reading of the same entry: the text of a number, and the number.
     pub(super) fn join(&mut self, other: Self) {
-        self.uncommitted = self.uncommitted.saturating_add(other.uncommitted);
-        self.committed = self.committed.saturating_add(other.committed);
+        for one in other.in_topics {
+            count(&mut self.in_topics, one);
+        }
         self.places.extend(other.places);
         self.places.sort_unstable();
         self.places.truncate(PLACES);
     }
 }
 
+/// Adds records of a topic to those that are known.
+fn count(known: &mut Vec<InTopic>, more: InTopic) {
+    match known.binary_search_by_key(&more.topic, |one| one.topic) {
+        Ok(at) => {
+            if let Some(one) = known.get_mut(at) {
+                one.uncommitted = one.uncommitted.saturating_add(more.uncommitted);
+                one.committed = one.committed.saturating_add(more.committed);
+            }
+        }
+        Err(at) => known.insert(at, more),
+    }
+}
+
 impl Element for Found {
     fn memory(&self) -> usize {
-        size_of::<Self>() + self.places.capacity() * size_of::<At>()
+        size_of::<Self>()
+            + self.places.capacity() * size_of::<At>()
+            + self.in_topics.capacity() * size_of::<InTopic>()
     }
 
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.number.to_le_bytes());
         out.extend_from_slice(&self.identity.0.to_le_bytes());
-        for number in [self.repeated, self.uncommitted, self.committed] {
-            out.extend_from_slice(&number.to_le_bytes());
+        out.extend_from_slice(&u32::try_from(self.in_topics.len()).unwrap_or(0).to_le_bytes());
+        for one in &self.in_topics {
+            out.extend_from_slice(&one.topic.to_le_bytes());
+            out.extend_from_slice(&one.uncommitted.to_le_bytes());
+            out.extend_from_slice(&one.committed.to_le_bytes());
         }
         out.push(u8::try_from(self.places.len()).unwrap_or(0));
         for (partition, offset) in &self.places {
@@ -59,9 +102,13 @@ impl Element for Found {
     fn take(from: &mut RunReader) -> io::Result<Self> {
         let number = u64::from_le_bytes(from.array()?);
         let identity = Fingerprint(u128::from_le_bytes(from.array()?));
-        let mut numbers = [0; 3];
-        for number in &mut numbers {
-            *number = u64::from_le_bytes(from.array()?);
+        let mut in_topics = Vec::new();
+        for _ in 0..u32::from_le_bytes(from.array()?) {
+            in_topics.push(InTopic {
+                topic: u32::from_le_bytes(from.array()?),
+                uncommitted: u64::from_le_bytes(from.array()?),
+                committed: u64::from_le_bytes(from.array()?),
+            });
         }
         let [count] = from.array::<1>()?;
         let mut places = Vec::with_capacity(usize::from(count));
@@ -69,8 +116,7 @@ impl Element for Found {
             let partition = u32::from_le_bytes(from.array()?);
             places.push((partition, Offset(i64::from_le_bytes(from.array()?))));
         }
-        let [repeated, uncommitted, committed] = numbers;
-        Ok(Self { number, identity, repeated, uncommitted, committed, places })
+        Ok(Self { number, identity, in_topics, places })
     }
 }
 
@@ -88,9 +134,7 @@ pub(super) struct Join {
 struct Current {
     identity: Fingerprint,
     first: Option<u64>,
-    entries: u64,
-    uncommitted: u64,
-    committed: u64,
+    in_topics: Vec<InTopic>,
     places: BTreeSet<At>,
 }
 
@@ -105,9 +149,7 @@ impl Join {
             self.current = Some(Current {
                 identity: row.identity,
                 first: None,
-                entries: 0,
-                uncommitted: 0,
-                committed: 0,
+                in_topics: Vec::new(),
                 places: BTreeSet::new(),
             });
         }
@@ -115,13 +157,13 @@ impl Join {
         if row.partition == OF_THE_LIST {
             let number = u64::try_from(row.offset.0).unwrap_or(u64::MAX);
             current.first = Some(current.first.map_or(number, |first| first.min(number)));
-            current.entries += 1;
             return Ok(());
         }
         let view = usize::try_from(row.partition).ok().and_then(|at| partitions.get(at));
         let Some(view) = view.filter(|view| view.judged) else { return Ok(()) };
-        current.uncommitted += 1;
-        current.committed += u64::from(view.is_committed(row.offset));
+        let committed = u64::from(view.is_committed(row.offset));
+        let topic = u32::try_from(view.topic).unwrap_or(u32::MAX);
+        count(&mut current.in_topics, InTopic { topic, uncommitted: 1, committed });
         current.places.insert((row.partition, row.offset));
         if current.places.len() > PLACES {
             current.places.pop_last();
@@ -135,15 +177,13 @@ impl Join {
             return self.results.push(Found {
                 number,
                 identity: current.identity,
-                repeated: current.entries - 1,
-                uncommitted: current.uncommitted,
-                committed: current.committed,
+                in_topics: current.in_topics,
                 places: current.places.into_iter().collect(),
             });
         }
         if let Some(first) = current.places.first() {
             self.unexpected.0 += 1;
-            self.unexpected.1 += current.uncommitted;
+            self.unexpected.1 += current.in_topics.iter().map(|one| one.uncommitted).sum::<u64>();
             self.unexpected_places.insert(*first);
             if self.unexpected_places.len() > self.listed {
                 self.unexpected_places.pop_last();

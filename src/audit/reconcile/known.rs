@@ -3,6 +3,7 @@
 use super::super::copies::SecondLook;
 use super::super::groups::Wanted;
 use super::super::pass::PartitionOutcome;
+use super::super::topics::Topics;
 use super::join::Found;
 use crate::candidates::DigestKey;
 use crate::candidates::spill::Sorter;
@@ -25,6 +26,8 @@ pub(in crate::audit) struct Known<'a> {
     /// Whether everything that was given could be read.
     pub(in crate::audit) complete: bool,
     pub(in crate::audit) findings: &'a [Finding],
+    /// The topics by which records are counted.
+    pub(in crate::audit) topics: &'a Topics,
     pub(in crate::audit) topic_ids: &'a BTreeMap<String, String>,
     pub(in crate::audit) digest_key: DigestKey,
     pub(in crate::audit) results: &'a dyn Fn() -> Sorter<Found>,
@@ -36,6 +39,12 @@ impl Known<'_> {
     pub(super) fn judged(&self) -> impl Iterator<Item = usize> {
         let internal = |at: usize| self.inventory.partitions.get(at).is_none_or(|dir| dir.internal);
         self.led.iter().copied().filter(move |&at| !internal(at))
+    }
+
+    /// The name of a topic.
+    pub(super) fn topic(&self, topic: u32) -> String {
+        let topic = usize::try_from(topic).ok().and_then(|at| self.topics.all.get(at));
+        topic.map(|topic| topic.name.clone()).unwrap_or_default()
     }
 
     /// The directories with this partition.

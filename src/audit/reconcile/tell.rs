@@ -12,7 +12,9 @@ use crate::expected::{Entries, Entry};
 use crate::finding::{BusinessKey, Finding, rfc3339};
 use crate::judgement::duplicates::{self, Examples};
 use crate::report::missing_list;
-use crate::report::reconcile::{Expected, MissingKey, Reconciled, StoredKey, UnexpectedKey};
+use crate::report::reconcile::{
+    Expected, MissingKey, Reconciled, Seen, StoredKey, TopicKeys, UnexpectedKey,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 struct Telling<'k> {
@@ -23,6 +25,8 @@ struct Telling<'k> {
     stretches: Stretches,
     /// The places of the listed keys that are stored more than once.
     more_places: Vec<Vec<At>>,
+    /// Keys of the list by topic, of the topics that have any.
+    in_topics: BTreeMap<u32, Seen>,
     acknowledgements: Acknowledgements,
 }
 
@@ -58,7 +62,7 @@ pub(super) fn tell(
             return Err(unusable(&changed));
         }
         let key = shown_parts(&reconciler.key, &entry.key);
-        if found.uncommitted == 0 {
+        if found.in_topics.is_empty() {
             missing_list::row(reconciler.missing, entry.line, &key, entry.time).map_err(failed)?;
         }
         telling.key(&entry, key, &found);
@@ -84,6 +88,7 @@ impl<'k> Telling<'k> {
             oldest: known.oldest(),
             stretches: Stretches::new(listed),
             more_places: Vec::new(),
+            in_topics: BTreeMap::new(),
             acknowledgements: Acknowledgements::new(listed),
         }
     }
@@ -91,22 +96,30 @@ impl<'k> Telling<'k> {
     /// Takes a key of the list.
     fn key(&mut self, entry: &Entry, key: BusinessKey, found: &Found) {
         self.answer.expected.keys += 1;
-        self.answer.visibility.read_uncommitted.add(found.uncommitted);
-        self.answer.visibility.read_committed.add(found.committed);
+        let most = found.most();
+        let records = most.map_or(0, |most| most.uncommitted);
+        self.answer.visibility.read_uncommitted.add(records);
+        self.answer.visibility.read_committed.add(found.committed());
+        for one in &found.in_topics {
+            self.in_topics.entry(one.topic).or_default().add(one.uncommitted);
+        }
         self.acknowledgements.take(self.known, entry, &key, found);
-        let Some(&place) = found.places.first() else {
+        let (Some(&place), Some(most)) = (found.places.first(), most) else {
             return self.missing(entry, key);
         };
-        if found.uncommitted > 1 {
+        if records > 1 {
             if self.answer.stored_more.keys.len() < self.listed {
                 self.answer.stored_more.keys.push(StoredKey {
                     business_key: key.clone(),
                     line: entry.line,
-                    records: found.uncommitted,
-                    records_committed: found.committed,
+                    topic: self.known.topic(most.topic),
+                    records,
+                    records_committed: most.committed,
                     findings: Vec::new(),
                 });
-                self.more_places.push(found.places.clone());
+                let topic = |at: &At| usize::try_from(at.0).map(|at| self.known.topics.of_partition(at));
+                let of_it = |at: &&At| topic(at).is_ok_and(|topic| u32::try_from(topic) == Ok(most.topic));
+                self.more_places.push(found.places.iter().filter(of_it).copied().collect());
             }
             self.answer.stored_more.count += 1;
         } else {
@@ -150,15 +163,29 @@ impl<'k> Telling<'k> {
                 copy: self.known.relations.told(&candidate.copy),
             })
             .collect();
+        self.answer.topics = self.topics();
         self.answer.missing.stretch_count = self.stretches.count();
         self.name_findings();
         self.answer.missing.stretches = self.stretches.tell(self.known, &records);
         self.answer.acknowledged = self.acknowledgements.tell(&records);
         self.answer.doubts = doubts(self.known);
+        self.answer.doubts.extend(self.answer.topics_doubt());
         self.answer.evidence_complete = self.answer.doubts.is_empty();
         let bears = |finding: &&Finding| finding.counts.surplus_records > 0 || !finding.gaps.is_empty();
         self.answer.findings = self.known.findings.iter().filter(bears).cloned().collect();
         Ok(self.answer)
+    }
+
+    /// The topics that have keys of the list.
+    fn topics(&self) -> Vec<TopicKeys> {
+        let keys = self.answer.expected.keys;
+        let of_topic = |(&topic, seen): (&u32, &Seen)| TopicKeys {
+            topic: self.known.topic(topic),
+            stored_once: seen.once,
+            stored_more: seen.more,
+            missing: keys.saturating_sub(seen.once).saturating_sub(seen.more),
+        };
+        self.in_topics.iter().map(of_topic).collect()
     }
 
     /// Names the findings that explain the listed keys that are stored more than once.

@@ -26,6 +26,19 @@ pub fn write(answer: &Answer<Reconciled>, zone: &Zone, width: Width, out: &mut d
     page.hanging(0, &label("Stored"), &format!("once {}", number(told.stored_once)));
     page.hanging(0, &label(""), &format!("more than once {}", number(told.stored_more.count)));
     page.hanging(0, &label("Missing"), &missing(told));
+    if told.topics.len() > 1 {
+        for (at, topic) in told.topics.iter().take(SHOWN).enumerate() {
+            let said = format!(
+                "{}: once {}, more than once {}, missing {}",
+                named(&topic.topic),
+                number(topic.stored_once),
+                number(topic.stored_more),
+                number(topic.missing)
+            );
+            page.hanging(0, &label(if at == 0 { "Topics" } else { "" }), &said);
+        }
+        more(&mut page, told.topics.len() as u64, told.topics.len(), "topics");
+    }
     let unexpected = &told.unexpected;
     page.hanging(
         0,
@@ -59,6 +72,12 @@ fn stored(told: &Reconciled) -> String {
     let keys = told.expected.keys;
     if keys == 0 {
         return "No key of the list was looked for".to_owned();
+    }
+    if told.all_once() && !told.topics_agree() {
+        return format!(
+            "All {} of the list are stored, each at most once in a topic, but not all in the same topic",
+            counted(keys, "key")
+        );
     }
     if told.all_once() {
         return match keys {
