@@ -211,6 +211,37 @@ fn keys_stored_more_than_once_name_their_finding_and_isolation_levels_differ() {
 }
 
 #[test]
+fn keys_without_a_finding_say_whether_their_records_differ() {
+    // The whole list again each day, as with states that are published, and some news: no copy is accused.
+    let day = 86_400_000;
+    let mut log = SegmentBuilder::new();
+    for round in 0..4 {
+        let keys = (0..20).map(|at| (format!("city-{at}"), "name".to_owned()));
+        let news = (0..5).map(|at| (format!("news-{round}-{at}"), "n".to_owned()));
+        let changing = [("x".to_owned(), format!("state {round}")), ("y".to_owned(), format!("{}", round / 2))];
+        for ((key, value), at) in keys.chain(news).chain(changing).zip(0..) {
+            let time = 1_700_000_000_000 + i64::from(round) * day + i64::from(at);
+            let sent = batch().producer(i64::from(round) + 1, 0, at).time(time).record_at(time, key, value);
+            log = log.batch(sent);
+        }
+    }
+    let topic = Topic::new(vec![log]);
+    let list = topic.list("keys.txt", "city-3\nx\ny\n");
+    let answer = told(&[topic.data()], &list, &[], 1);
+    let said: Vec<_> = answer["storedMore"]["keys"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|key| (key["findings"].as_array().unwrap().is_empty(), key["contents"].clone()))
+        .collect();
+    let expected = ["equal", "different", "mixed"].map(|contents| (true, json!(contents)));
+    assert_eq!(said, expected, "{answer:#}");
+    let table = String::from_utf8(reconcile(&[topic.data()], &list, &[]).stdout).unwrap();
+    assert!(table.contains("city-3  4 records  no finding: the records are equal"), "{table}");
+    assert!(table.contains("x  4 records  no finding: the records differ"), "{table}");
+}
+
+#[test]
 fn numbers_and_texts_of_the_same_digits_are_one_key() {
     let log = SegmentBuilder::new()
         .batch(batch().record((), r#"{"id":41,"of":"a"}"#).record((), r#"{"id":"42","of":"a"}"#));

@@ -96,8 +96,23 @@ pub struct StoredKey {
     pub records: u64,
     /// The same as a read_committed consumer gets them.
     pub records_committed: u64,
-    /// The findings that explain copies of it; none where its records differ: then it was updated.
+    /// The findings that explain copies of it; none where it was updated, or its records are equal and nothing
+    /// accuses them.
     pub findings: Vec<String>,
+    /// Whether its first records differ, volatile fields aside, where no finding explains them.
+    pub contents: Option<Contents>,
+}
+
+/// Whether the records of a key differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Contents {
+    /// All that were looked at are equal.
+    Equal,
+    /// No two are equal.
+    Different,
+    /// Some are equal, some differ.
+    Mixed,
 }
 
 /// Keys that are not in what was read.

@@ -7,13 +7,15 @@ use super::known::{Known, doubts};
 use super::lookup::At;
 use super::stretches::{Stored, Stretches};
 use super::{Reconciler, lookup, unusable};
+use crate::candidates::Fingerprint;
 use crate::error::AuditError;
 use crate::expected::{Entries, Entry};
 use crate::finding::{BusinessKey, Finding, rfc3339};
 use crate::judgement::duplicates::{self, Examples};
+use crate::relations::Candidate;
 use crate::report::missing_list;
 use crate::report::reconcile::{
-    Expected, MissingKey, Reconciled, Seen, StoredKey, TopicKeys, UnexpectedKey,
+    Contents, Expected, MissingKey, Reconciled, Seen, StoredKey, TopicKeys, UnexpectedKey,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,6 +118,7 @@ impl<'k> Telling<'k> {
                     records,
                     records_committed: most.committed,
                     findings: Vec::new(),
+                    contents: None,
                 });
                 let topic = |at: &At| usize::try_from(at.0).map(|at| self.known.topics.of_partition(at));
                 let of_it = |at: &&At| topic(at).is_ok_and(|topic| u32::try_from(topic) == Ok(most.topic));
@@ -152,7 +155,13 @@ impl<'k> Telling<'k> {
         let mut places = join.unexpected_places.clone();
         places.extend(self.stretches.places());
         places.extend(self.acknowledgements.places());
+        self.name_findings();
+        let unexplained = self.answer.stored_more.keys.iter().zip(&self.more_places);
+        places.extend(
+            unexplained.filter(|(key, _)| key.findings.is_empty()).flat_map(|(_, places)| places.iter().copied()),
+        );
         let records = lookup::records(self.known.look, &places, (self.known.wanted)())?;
+        self.compare_contents(&records);
 
         self.answer.unexpected.count = join.unexpected.0;
         self.answer.unexpected.records = join.unexpected.1;
@@ -165,7 +174,6 @@ impl<'k> Telling<'k> {
             .collect();
         self.answer.topics = self.topics();
         self.answer.missing.stretch_count = self.stretches.count();
-        self.name_findings();
         self.answer.missing.stretches = self.stretches.tell(self.known, &records);
         self.answer.acknowledged = self.acknowledgements.tell(&records);
         self.answer.doubts = doubts(self.known);
@@ -186,6 +194,21 @@ impl<'k> Telling<'k> {
             missing: keys.saturating_sub(seen.once).saturating_sub(seen.more),
         };
         self.in_topics.iter().map(of_topic).collect()
+    }
+
+    /// Whether the records differ of keys that no finding explains.
+    fn compare_contents(&mut self, records: &BTreeMap<At, Candidate>) {
+        let keys = self.answer.stored_more.keys.iter_mut().zip(&self.more_places);
+        for (key, places) in keys.filter(|(key, _)| key.findings.is_empty()) {
+            let read: Vec<&Candidate> = places.iter().filter_map(|place| records.get(place)).collect();
+            let contents: BTreeSet<Fingerprint> = read.iter().map(|candidate| candidate.content).collect();
+            key.contents = match contents.len() {
+                _ if read.len() < 2 => None,
+                1 => Some(Contents::Equal),
+                contents if contents == read.len() => Some(Contents::Different),
+                _ => Some(Contents::Mixed),
+            };
+        }
     }
 
     /// Names the findings that explain the listed keys that are stored more than once.

@@ -7,7 +7,7 @@ use crate::finding::BusinessKey;
 use crate::report::answer::Answer;
 use crate::report::escape::Terminal;
 use crate::report::layout::{Page, Width};
-use crate::report::reconcile::{Acknowledgement, MissingStretch, Neighbour, Reconciled, Seen, StoredKey};
+use crate::report::reconcile::{Contents, Acknowledgement, MissingStretch, Neighbour, Reconciled, Seen, StoredKey};
 use crate::report::wording::{Zone, business_key, counted, number};
 use std::io::{self, Write};
 
@@ -238,7 +238,13 @@ fn stored_line(one: &StoredKey) -> String {
         format!(", {} for read_committed", number(one.records_committed))
     };
     let why = if one.findings.is_empty() {
-        "no finding: the records differ".to_owned()
+        let why = match one.contents {
+            Some(Contents::Equal) => "no finding: the records are equal, and nothing accuses them",
+            Some(Contents::Different) => "no finding: the records differ",
+            Some(Contents::Mixed) => "no finding: some of the records differ, and nothing accuses the others",
+            None => "no finding",
+        };
+        why.to_owned()
     } else {
         one.findings.iter().map(|id| named(id).into_owned()).collect::<Vec<_>>().join(", ")
     };
