@@ -271,6 +271,23 @@ fn what_was_not_given_is_said_and_changes_the_words() {
 }
 
 #[test]
+fn where_only_internal_topics_were_given_nothing_is_known_to_be_missing() {
+    let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1/consumer-rewind/data");
+    let offsets = fs::read_dir(&set).unwrap().map(|entry| entry.unwrap().path());
+    let offsets: Vec<_> = offsets
+        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("__consumer_offsets-"))
+        .collect();
+    let home = tempfile::tempdir().unwrap();
+    let list = home.path().join("keys.txt");
+    fs::write(&list, "order-0001\n").unwrap();
+    let answer = told(&offsets, &list, &[], 1);
+    assert_eq!((&answer["missing"]["count"], &answer["evidenceComplete"]), (&json!(1), &json!(false)));
+    assert!(answer["doubts"][0].as_str().unwrap().contains("but internal ones"), "{}", answer["doubts"]);
+    let table = String::from_utf8(reconcile(&offsets, &list, &[]).stdout).unwrap();
+    assert!(table.starts_with("Of 1 key of the list 1 not in what was read."), "{table}");
+}
+
+#[test]
 fn all_stored_once_and_something_unreadable_is_status_3() {
     let topic = Topic::new(vec![one_by_one(&["a", "b", "c"])]);
     let log = topic.data().join("orders-0/00000000000000000000.log");

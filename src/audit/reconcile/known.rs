@@ -91,6 +91,9 @@ pub(super) fn doubts(known: &Known<'_>) -> Vec<String> {
             doubts.push(format!("{}: {without} records have no such key", dir.display));
         }
     }
+    if topics.is_empty() {
+        doubts.push("no topic was given but internal ones, and no key is looked for in these".to_owned());
+    }
     for (topic, given) in topics {
         let highest = given.last().copied().unwrap_or(-1);
         let count = (known.partition_count)(topic).and_then(|count| i32::try_from(count).ok());
