@@ -171,11 +171,41 @@ fn an_acknowledged_offset_that_holds_another_record_is_told() {
     assert_eq!(answer["missing"]["keys"][0]["timestamp"], 6);
     let table = reconcile(&[topic.data()], &list, &more);
     let table = String::from_utf8(table.stdout).unwrap();
-    assert!(table.contains("lost (line 3): offset 1 of partition 0 holds b"), "{table}");
+    assert!(table.contains("lost (line 3): offset 1 of orders-0 holds b"), "{table}");
     assert!(table.contains("sent 1970-01-01 00:00:00.006 UTC"), "{table}");
     let more: Vec<&str> = more.into_iter().chain(["--tz", "Asia/Kolkata"]).collect();
     let there = String::from_utf8(reconcile(&[topic.data()], &list, &more).stdout).unwrap();
     assert!(there.contains("sent 1970-01-01 05:30:00.006 UTC+05:30"), "{there}");
+}
+
+#[test]
+fn acknowledged_offsets_are_looked_up_in_each_topic_that_has_the_partition() {
+    let topic =
+        Topic::new(vec![one_by_one(&["a", "b", "c"])]).beside("bills-0", one_by_one(&["x", "b", "y", "z"]));
+    let list = topic.list("sent.csv", "key,p,offset\na,0,0\nc,0,1\nb,0,3\nb,0,1\nlost,7,0\n");
+    let more = ["--expect-key", "key", "--expect-offset", "offset", "--expect-partition", "p"];
+    let answer = told(&[topic.data()], &list, &more, 1);
+    let acknowledged = &answer["acknowledged"];
+    assert_eq!((&acknowledged["unplaced"], &acknowledged["elsewhere"]), (&json!(0), &json!(3)));
+    let said: Vec<_> = acknowledged["examples"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["topic"].as_str(), one["partition"].as_i64(), one["what"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (Some("orders"), Some(0), "another-key"),
+            (Some("orders"), Some(0), "behind-the-end"),
+            (None, Some(7), "partition-not-given")
+        ]
+    );
+    // With two partitions in a topic and none named, nobody knows which.
+    let topic = topic.beside("orders-1", one_by_one(&["d"]));
+    let list = topic.list("sent2.csv", "key,offset\na,0\nc,1\n");
+    let answer = told(&[topic.data()], &list, &more[..4], 0);
+    assert_eq!((&answer["acknowledged"]["unplaced"], &answer["acknowledged"]["storedThere"]), (&json!(1), &json!(1)));
 }
 
 #[test]

@@ -241,7 +241,8 @@ pub struct Acknowledged {
     pub entries: u64,
     /// Of these, whose record stands there.
     pub stored_there: u64,
-    /// Of these, that could not be looked up: no partition is given, and there are several.
+    /// Of these, that could not be looked up: no partition is named and a topic has several, or too many records
+    /// have the key.
     pub unplaced: u64,
     /// Of these, where another record stands or none.
     pub elsewhere: u64,
@@ -257,6 +258,9 @@ pub struct Acknowledgement {
     pub business_key: BusinessKey,
     /// Its line in the list.
     pub line: u64,
+    /// The topic: of several with that partition the one that has most keys of the list; `null` where no such
+    /// partition was given.
+    pub topic: Option<String>,
     /// The partition.
     pub partition: i32,
     /// The offset.

@@ -8,7 +8,8 @@ use crate::finding::BusinessKey;
 use crate::relations::Candidate;
 use crate::report::reconcile::{Acknowledged, Acknowledgement};
 use crate::units::Offset;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of the acknowledgements of a list.
 pub(super) struct Acknowledgements {
@@ -16,7 +17,21 @@ pub(super) struct Acknowledgements {
     counts: Acknowledged,
     has_any: bool,
     /// Those that are listed with the places to be looked at.
-    examples: Vec<(Acknowledgement, Option<At>)>,
+    examples: Vec<Example>,
+}
+
+/// An acknowledgement that is listed.
+struct Example {
+    told: Acknowledgement,
+    /// The directories that may be meant, one of each topic, with what is there.
+    meant: Vec<Meant>,
+}
+
+struct Meant {
+    directory: usize,
+    what: &'static str,
+    /// To be looked at.
+    place: Option<At>,
 }
 
 impl Acknowledgements {
@@ -42,55 +57,68 @@ impl Acknowledgements {
         }
         // Not all places of a key are kept: one that is stored very often cannot be told.
         let all_kept = u64::try_from(found.places.len()).unwrap_or(u64::MAX) == found.records();
-        let (what, place) = match partitions.as_slice() {
-            [one] if all_kept => {
-                let (start, end) = (
-                    known.contexts.get(*one).map_or(0, |context| context.log_start_offset.0),
-                    known.outcomes.get(*one).map_or(0, |outcome| outcome.facts.log_end_offset.0),
-                );
-                match offset {
-                    offset if offset < start => ("below-the-start", None),
-                    offset if offset >= end => ("behind-the-end", None),
-                    offset => ("nothing", Some((at(*one), Offset(offset)))),
-                }
-            }
-            [] => ("partition-not-given", None),
-            _ => {
-                self.counts.unplaced += 1;
-                return;
-            }
-        };
+        // A list names no topics: in none of them may a partition be left to be guessed.
+        let topics: BTreeSet<usize> =
+            partitions.iter().map(|&partition| known.topics.of_partition(partition)).collect();
+        if !all_kept || topics.len() < partitions.len() {
+            self.counts.unplaced += 1;
+            return;
+        }
         self.counts.elsewhere += 1;
         if self.examples.len() < self.listed {
-            let partition = entry
-                .partition
-                .or_else(|| known.inventory.partitions.get(*partitions.first()?).map(|dir| dir.partition));
-            let example = Acknowledgement {
+            let told = Acknowledgement {
                 business_key: key.clone(),
                 line: entry.line,
-                partition: partition.unwrap_or(-1),
+                topic: None,
+                partition: entry.partition.unwrap_or(-1),
                 offset,
-                what: what.to_owned(),
+                what: "partition-not-given".to_owned(),
                 holds: None,
             };
-            self.examples.push((example, place));
+            let meant = partitions.iter().map(|&directory| Meant::of(known, directory, Offset(offset)));
+            self.examples.push(Example { told, meant: meant.collect() });
         }
     }
 
     /// The places to be looked at.
     pub(super) fn places(&self) -> impl Iterator<Item = At> {
-        self.examples.iter().filter_map(|(_, place)| *place)
+        self.examples.iter().flat_map(|example| &example.meant).filter_map(|meant| meant.place)
     }
 
-    /// The answer; `None` where the list has no acknowledgements.
-    pub(super) fn tell(self, records: &BTreeMap<At, Candidate>) -> Option<Acknowledged> {
-        let examples = self.examples.into_iter().map(|(mut example, place)| {
-            if let Some(candidate) = place.and_then(|place| records.get(&place)) {
-                "another-key".clone_into(&mut example.what);
-                example.holds = Some(candidate.business_key.clone());
+    /// The answer; `None` where the list has no acknowledgements. Of several topics the one is told that has most
+    /// keys of the list, by `keys`.
+    pub(super) fn tell(
+        self,
+        known: &Known<'_>,
+        keys: &dyn Fn(usize) -> u64,
+        records: &BTreeMap<At, Candidate>,
+    ) -> Option<Acknowledged> {
+        let examples = self.examples.into_iter().map(|Example { mut told, meant }| {
+            let most = |meant: &&Meant| (keys(known.topics.of_partition(meant.directory)), Reverse(meant.directory));
+            let Some(meant) = meant.iter().max_by_key(most) else { return told };
+            if let Some(dir) = known.inventory.partitions.get(meant.directory) {
+                (told.topic, told.partition) = (Some(dir.topic.clone()), dir.partition);
             }
-            example
+            meant.what.clone_into(&mut told.what);
+            if let Some(candidate) = meant.place.and_then(|place| records.get(&place)) {
+                "another-key".clone_into(&mut told.what);
+                told.holds = Some(candidate.business_key.clone());
+            }
+            told
         });
         self.has_any.then(|| Acknowledged { examples: examples.collect(), ..self.counts })
+    }
+}
+
+impl Meant {
+    fn of(known: &Known<'_>, directory: usize, offset: Offset) -> Self {
+        let start = known.contexts.get(directory).map_or(Offset(0), |context| context.log_start_offset);
+        let end = known.outcomes.get(directory).map_or(Offset(0), |outcome| outcome.facts.log_end_offset);
+        let (what, place) = match offset {
+            offset if offset < start => ("below-the-start", None),
+            offset if offset >= end => ("behind-the-end", None),
+            offset => ("nothing", u32::try_from(directory).ok().map(|at| (at, offset))),
+        };
+        Self { directory, what, place }
     }
 }

@@ -175,7 +175,12 @@ impl<'k> Telling<'k> {
         self.answer.topics = self.topics();
         self.answer.missing.stretch_count = self.stretches.count();
         self.answer.missing.stretches = self.stretches.tell(self.known, &records);
-        self.answer.acknowledged = self.acknowledgements.tell(&records);
+        let in_topics = &self.in_topics;
+        let keys = |topic: usize| {
+            let seen = u32::try_from(topic).ok().and_then(|topic| in_topics.get(&topic));
+            seen.map_or(0, |seen| seen.once + seen.more)
+        };
+        self.answer.acknowledged = self.acknowledgements.tell(self.known, &keys, &records);
         self.answer.doubts = doubts(self.known);
         self.answer.doubts.extend(self.answer.topics_doubt());
         self.answer.evidence_complete = self.answer.doubts.is_empty();

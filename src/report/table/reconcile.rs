@@ -265,7 +265,7 @@ fn acknowledged(page: &mut Page, told: &Reconciled) {
     if told.unplaced > 0 {
         page.item(
             2,
-            &format!("{} could not be looked up: several partitions, and none named", number(told.unplaced)),
+            &format!("{} could not be looked up: no partition named, or too many records", number(told.unplaced)),
         );
     }
     for one in told.examples.iter().take(SHOWN) {
@@ -282,12 +282,15 @@ fn acknowledgement(one: &Acknowledgement) -> String {
         ("partition-not-given", _) => "is in a partition that was not given".to_owned(),
         _ => "holds nothing".to_owned(),
     };
+    let partition = match &one.topic {
+        Some(topic) => format!("{}-{}", named(topic), one.partition),
+        None => format!("partition {}", one.partition),
+    };
     format!(
-        "{} (line {}): offset {} of partition {} {what}",
+        "{} (line {}): offset {} of {partition} {what}",
         key(&one.business_key),
         one.line,
         one.offset,
-        one.partition
     )
 }
 
