@@ -209,6 +209,40 @@ fn acknowledged_offsets_are_looked_up_in_each_topic_that_has_the_partition() {
 }
 
 #[test]
+fn an_entry_that_repeats_a_key_has_an_acknowledgement_of_its_own() {
+    let topic = Topic::new(vec![one_by_one(&["a", "b", "a"])]);
+    let more = ["--expect-key", "id", "--expect-offset", "offset"];
+    let list = topic.list("sent.csv", "id,offset\na,0\nb,1\na,2\nb,777\nb,0\n");
+    let answer = told(&[topic.data()], &list, &more, 1);
+    assert_eq!((&answer["expected"]["keys"], &answer["expected"]["repeatedEntries"]), (&json!(2), &json!(3)));
+    assert_eq!((&answer["storedOnce"], &answer["storedMore"]["count"]), (&json!(1), &json!(1)));
+    let acknowledged = &answer["acknowledged"];
+    assert_eq!((&acknowledged["entries"], &acknowledged["storedThere"]), (&json!(5), &json!(3)));
+    let said: Vec<_> = acknowledged["examples"].as_array().unwrap().iter().map(|one| one["what"].clone()).collect();
+    assert_eq!(said, ["behind-the-end", "another-key"]);
+    // What is not looked up is counted: one key with very many entries.
+    let mut text = "id,offset\n".to_owned();
+    for _ in 0..5000 {
+        text.push_str("b,1\n");
+    }
+    let acknowledged = &told(&[topic.data()], &topic.list("many.csv", text), &more, 0)["acknowledged"];
+    let counts = ["entries", "storedThere", "unplaced", "elsewhere"].map(|name| acknowledged[name].as_u64().unwrap());
+    assert_eq!(counts, [5000, 4097, 903, 0]);
+}
+
+#[test]
+fn two_readings_of_a_key_are_one_entry_each() {
+    let log = SegmentBuilder::new().batch(batch().record((), r#"{"id":41}"#).record((), r#"{"id":"41"}"#));
+    let topic = Topic::new(vec![log]);
+    let list = topic.list("sent.csv", "id,offset\n41,0\n41,1\n41,7\n");
+    let more = ["--key", "json:/id", "--expect-key", "id", "--expect-offset", "offset"];
+    let answer = told(&[topic.data()], &list, &more, 1);
+    assert_eq!((&answer["expected"]["keys"], &answer["storedMore"]["count"]), (&json!(1), &json!(1)));
+    let acknowledged = &answer["acknowledged"];
+    assert_eq!((&acknowledged["storedThere"], &acknowledged["elsewhere"]), (&json!(2), &json!(1)));
+}
+
+#[test]
 fn a_missing_key_stands_in_the_gap_of_its_session() {
     let log = SegmentBuilder::new()
         .batch(batch().producer(7, 0, 0).record("a", "1"))

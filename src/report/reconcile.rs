@@ -242,7 +242,7 @@ pub struct Acknowledged {
     /// Of these, whose record stands there.
     pub stored_there: u64,
     /// Of these, that could not be looked up: no partition is named and a topic has several, or too many records
-    /// have the key.
+    /// or entries have the key.
     pub unplaced: u64,
     /// Of these, where another record stands or none.
     pub elsewhere: u64,

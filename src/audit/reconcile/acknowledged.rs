@@ -39,7 +39,16 @@ impl Acknowledgements {
         Self { listed, counts: Acknowledged::default(), has_any: false, examples: Vec::new() }
     }
 
-    /// Takes a key of the list with what was found of it.
+    /// Takes an entry that repeats a key so often that it was not looked up.
+    pub(super) fn untold(&mut self, entry: &Entry) {
+        if entry.offset.is_some_and(|offset| offset >= 0) {
+            self.has_any = true;
+            self.counts.entries += 1;
+            self.counts.unplaced += 1;
+        }
+    }
+
+    /// Takes an entry of the list with what was found of its key.
     pub(super) fn take(&mut self, known: &Known<'_>, entry: &Entry, key: &BusinessKey, found: &Found) {
         // A client that waits for no acknowledgement is told −1.
         let Some(offset) = entry.offset.filter(|offset| *offset >= 0) else { return };

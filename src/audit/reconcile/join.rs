@@ -13,11 +13,29 @@ use std::io;
 /// Places of one key that are kept: an acknowledged offset may be that of a later copy.
 const PLACES: usize = 8;
 
+/// Further entries with one key that are held for their acknowledgements.
+const FURTHER: usize = 4096;
+
+/// Whether an entry is the first one with its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::audit) enum Entry {
+    First,
+    Further,
+}
+
+/// Whether a list tells what was acknowledged, so that each of its entries is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Keys,
+    Acknowledgements,
+}
+
 /// What became of one key of the list, under one reading of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::audit) struct Found {
-    /// The first entry with the key.
+    /// The number of the entry.
     pub(super) number: u64,
+    pub(super) entry: Entry,
     pub(super) identity: Fingerprint,
     /// Its records in each topic that has any, in the order of the topics.
     pub(super) in_topics: Vec<InTopic>,
@@ -85,6 +103,7 @@ impl Element for Found {
 
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.number.to_le_bytes());
+        out.push(u8::from(self.entry == Entry::Further));
         out.extend_from_slice(&self.identity.0.to_le_bytes());
         out.extend_from_slice(&u32::try_from(self.in_topics.len()).unwrap_or(0).to_le_bytes());
         for one in &self.in_topics {
@@ -101,6 +120,7 @@ impl Element for Found {
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
         let number = u64::from_le_bytes(from.array()?);
+        let entry = if from.array()? == [0] { Entry::First } else { Entry::Further };
         let identity = Fingerprint(u128::from_le_bytes(from.array()?));
         let mut in_topics = Vec::new();
         for _ in 0..u32::from_le_bytes(from.array()?) {
@@ -116,7 +136,7 @@ impl Element for Found {
             let partition = u32::from_le_bytes(from.array()?);
             places.push((partition, Offset(i64::from_le_bytes(from.array()?))));
         }
-        Ok(Self { number, identity, in_topics, places })
+        Ok(Self { number, entry, identity, in_topics, places })
     }
 }
 
@@ -124,6 +144,7 @@ impl Element for Found {
 pub(super) struct Join {
     results: Sorter<Found>,
     listed: usize,
+    told: Told,
     current: Option<Current>,
     /// Keys that are stored and not in the list, and their records.
     pub(super) unexpected: (u64, u64),
@@ -134,13 +155,15 @@ pub(super) struct Join {
 struct Current {
     identity: Fingerprint,
     first: Option<u64>,
+    /// Further entries.
+    further: Vec<u64>,
     in_topics: Vec<InTopic>,
     places: BTreeSet<At>,
 }
 
 impl Join {
-    pub(super) fn new(results: Sorter<Found>, listed: usize) -> Self {
-        Self { results, listed, current: None, unexpected: (0, 0), unexpected_places: BTreeSet::new() }
+    pub(super) fn new(results: Sorter<Found>, listed: usize, told: Told) -> Self {
+        Self { results, listed, told, current: None, unexpected: (0, 0), unexpected_places: BTreeSet::new() }
     }
 
     pub(super) fn row(&mut self, row: &Row, partitions: &[PartitionView<'_>]) -> Result<(), AuditError> {
@@ -149,6 +172,7 @@ impl Join {
             self.current = Some(Current {
                 identity: row.identity,
                 first: None,
+                further: Vec::new(),
                 in_topics: Vec::new(),
                 places: BTreeSet::new(),
             });
@@ -156,7 +180,12 @@ impl Join {
         let Some(current) = &mut self.current else { return Ok(()) };
         if row.partition == OF_THE_LIST {
             let number = u64::try_from(row.offset.0).unwrap_or(u64::MAX);
-            current.first = Some(current.first.map_or(number, |first| first.min(number)));
+            // They come in the order of the list.
+            if current.first.is_none() {
+                current.first = Some(number);
+            } else if self.told == Told::Acknowledgements && current.further.len() < FURTHER {
+                current.further.push(number);
+            }
             return Ok(());
         }
         let view = usize::try_from(row.partition).ok().and_then(|at| partitions.get(at));
@@ -174,12 +203,17 @@ impl Join {
     fn flush(&mut self) -> Result<(), AuditError> {
         let Some(current) = self.current.take() else { return Ok(()) };
         if let Some(number) = current.first {
-            return self.results.push(Found {
+            let first = Found {
                 number,
+                entry: Entry::First,
                 identity: current.identity,
                 in_topics: current.in_topics,
                 places: current.places.into_iter().collect(),
-            });
+            };
+            for number in current.further {
+                self.results.push(Found { number, entry: Entry::Further, ..first.clone() })?;
+            }
+            return self.results.push(first);
         }
         if let Some(first) = current.places.first() {
             self.unexpected.0 += 1;
@@ -209,7 +243,7 @@ pub(super) struct InOrder {
 }
 
 impl InOrder {
-    /// The result of the entry with this number; `None` where its key stands further up.
+    /// The result of the entry with this number; `None` where its key stands further up, and nothing more is told.
     pub(super) fn of(&mut self, number: u64) -> Result<Option<Found>, AuditError> {
         if self.next.as_ref().is_none_or(|next| next.number != number) {
             return Ok(None);
@@ -218,7 +252,10 @@ impl InOrder {
         loop {
             self.next = self.results.take_next()?;
             match self.next.take_if(|next| next.number == number) {
-                Some(other) => found.join(other),
+                Some(other) if other.entry == found.entry => found.join(other),
+                // Two readings: by one of them its key is new.
+                Some(other) if other.entry == Entry::First => found = other,
+                Some(_) => {}
                 None => return Ok(Some(found)),
             }
         }

@@ -26,7 +26,7 @@ use crate::error::AuditError;
 use crate::expected::{Entries, ExpectedError, Fields};
 use crate::keys::KeySpec;
 use crate::report::reconcile::Reconciled;
-use join::Join;
+use join::{Join, Told};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -101,7 +101,8 @@ impl<'w> Reconciler<'w> {
         if with_key == 0 && self.stopped_at.is_none() {
             return Err(unusable(&entries.without_key(all)));
         }
-        self.join = Some(Join::new(Sorter::new(room.shares.wanted, room.space.clone()), self.listed));
+        let told = if self.fields.offset.is_some() { Told::Acknowledgements } else { Told::Keys };
+        self.join = Some(Join::new(Sorter::new(room.shares.wanted, room.space.clone()), self.listed, told));
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::copies::shown_parts;
 use super::acknowledged::Acknowledgements;
-use super::join::{Found, Join};
+use super::join::{self, Found, Join};
 use super::known::{Known, doubts};
 use super::lookup::At;
 use super::stretches::{Stored, Stretches};
@@ -56,6 +56,7 @@ pub(super) fn tell(
         }
         let Some(found) = results.of(entry.number)? else {
             telling.answer.expected.repeated_entries += 1;
+            telling.acknowledgements.untold(&entry);
             continue;
         };
         let digest = |reading| known.digest_key.given(&reconciler.key, &entry.key, reading);
@@ -64,6 +65,11 @@ pub(super) fn tell(
             return Err(unusable(&changed));
         }
         let key = shown_parts(&reconciler.key, &entry.key);
+        if found.entry == join::Entry::Further {
+            telling.answer.expected.repeated_entries += 1;
+            telling.acknowledgements.take(known, &entry, &key, &found);
+            continue;
+        }
         if found.in_topics.is_empty() {
             missing_list::row(reconciler.missing, entry.line, &key, entry.time).map_err(failed)?;
         }

@@ -265,7 +265,7 @@ fn acknowledged(page: &mut Page, told: &Reconciled) {
     if told.unplaced > 0 {
         page.item(
             2,
-            &format!("{} could not be looked up: no partition named, or too many records", number(told.unplaced)),
+            &format!("{} could not be looked up: no partition named, or too many records or entries with the key", number(told.unplaced)),
         );
     }
     for one in told.examples.iter().take(SHOWN) {
