@@ -352,6 +352,33 @@ fn where_only_internal_topics_were_given_nothing_is_known_to_be_missing() {
 }
 
 #[test]
+fn a_missing_key_in_the_lost_tail_of_an_old_leader_is_named() {
+    let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1/three-brokers-diverged");
+    let data = ["data-1", "data-2", "data-3"].map(|name| set.join(name));
+    let home = tempfile::tempdir().unwrap();
+    let list = home.path().join("keys.txt");
+    fs::write(&list, "order-1051\norder-1052\norder-1053\norder-1061\norder-0\n").unwrap();
+    let more = ["--topic", "orders", "--partition-count", "orders=2"];
+    let answer = told(&data, &list, &more, 1);
+    assert_eq!((&answer["missing"]["count"], &answer["missing"]["inOtherReplicas"]), (&json!(3), &json!(2)));
+    let said: Vec<_> = answer["missing"]["keys"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|key| (key["otherReplica"]["brokerId"].clone(), key["otherReplica"]["offset"].clone()))
+        .collect();
+    assert_eq!(said, [(json!(2), json!(12)), (json!(2), json!(13)), (Value::Null, Value::Null)], "{answer:#}");
+    assert_eq!(answer["evidenceComplete"], false);
+    assert!(answer["doubts"].to_string().contains("data-2/orders-1 holds records that"), "{}", answer["doubts"]);
+    // Replicas that agree leave nothing open.
+    let set = set.with_file_name("three-brokers-rejoined");
+    let data = ["data-1", "data-2", "data-3"].map(|name| set.join(name));
+    let answer = told(&data, &list, &more, 1);
+    assert_eq!(answer["missing"]["inOtherReplicas"], 0);
+    assert!(!answer["doubts"].to_string().contains("the replica that leads"), "{}", answer["doubts"]);
+}
+
+#[test]
 fn all_stored_once_and_something_unreadable_is_status_3() {
     let topic = Topic::new(vec![one_by_one(&["a", "b", "c"])]);
     let log = topic.data().join("orders-0/00000000000000000000.log");

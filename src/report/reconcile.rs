@@ -124,6 +124,9 @@ pub struct Missing {
     /// Of these, keys that were sent before the oldest record of a log that has lost its head; `null`
     /// where the list has no times.
     pub older_than_log: Option<u64>,
+    /// Of these, keys of records that only a replica holds that does not lead, such as the lost tail of an old
+    /// leader.
+    pub in_other_replicas: u64,
     /// The first ones in the order of the list.
     pub keys: Vec<MissingKey>,
     /// How many stretches there are.
@@ -133,7 +136,7 @@ pub struct Missing {
 }
 
 /// A missing key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MissingKey {
     /// The key.
@@ -144,6 +147,8 @@ pub struct MissingKey {
     pub timestamp: Option<i64>,
     /// The same as RFC 3339.
     pub time: Option<String>,
+    /// Its record in a replica that does not lead, where only that one holds it.
+    pub other_replica: Option<Copy>,
 }
 
 /// Missing keys that follow each other in the list.

@@ -14,6 +14,7 @@ mod acknowledged;
 mod join;
 mod known;
 pub(super) mod lookup;
+mod replicas;
 mod stretches;
 mod tell;
 

@@ -5,6 +5,7 @@ use super::acknowledged::Acknowledgements;
 use super::join::{self, Found, Join};
 use super::known::{Known, doubts};
 use super::lookup::At;
+use super::replicas::Elsewhere;
 use super::stretches::{Stored, Stretches};
 use super::{Reconciler, lookup, unusable};
 use crate::candidates::Fingerprint;
@@ -30,6 +31,7 @@ struct Telling<'k> {
     /// Keys of the list by topic, of the topics that have any.
     in_topics: BTreeMap<u32, Seen>,
     acknowledgements: Acknowledgements,
+    elsewhere: Elsewhere,
 }
 
 pub(super) fn tell(
@@ -40,7 +42,7 @@ pub(super) fn tell(
     let mut results = join.finish((known.results)())?;
     let failed = |source| AuditError::Output { path: "the list of missing keys".into(), source };
     missing_list::begin(reconciler.missing).map_err(failed)?;
-    let mut telling = Telling::new(known, reconciler.listed);
+    let mut telling = Telling::new(known, reconciler.listed, Elsewhere::of(known)?);
     telling.answer.expected = expected(reconciler);
     let mut entries =
         Entries::open(&reconciler.file, &reconciler.fields).map_err(|error| unusable(&error))?;
@@ -88,7 +90,7 @@ fn expected(reconciler: &Reconciler<'_>) -> Expected {
 }
 
 impl<'k> Telling<'k> {
-    fn new(known: &'k Known<'k>, listed: usize) -> Self {
+    fn new(known: &'k Known<'k>, listed: usize, elsewhere: Elsewhere) -> Self {
         Self {
             known,
             listed,
@@ -98,6 +100,7 @@ impl<'k> Telling<'k> {
             more_places: Vec::new(),
             in_topics: BTreeMap::new(),
             acknowledgements: Acknowledgements::new(listed),
+            elsewhere,
         }
     }
 
@@ -139,11 +142,14 @@ impl<'k> Telling<'k> {
 
     fn missing(&mut self, entry: &Entry, business_key: BusinessKey) {
         let missing = &mut self.answer.missing;
+        let other_replica = self.elsewhere.copy(&business_key).cloned();
+        missing.in_other_replicas += u64::from(other_replica.is_some());
         let key = MissingKey {
             business_key,
             line: entry.line,
             timestamp: entry.time,
             time: entry.time.and_then(rfc3339),
+            other_replica,
         };
         missing.count += 1;
         if let Some(time) = entry.time {
@@ -189,6 +195,7 @@ impl<'k> Telling<'k> {
         self.answer.acknowledged = self.acknowledgements.tell(self.known, &keys, &records);
         self.answer.doubts = doubts(self.known);
         self.answer.doubts.extend(self.answer.topics_doubt());
+        self.answer.doubts.extend(self.elsewhere.doubts());
         self.answer.evidence_complete = self.answer.doubts.is_empty();
         let bears = |finding: &&Finding| finding.counts.surplus_records > 0 || !finding.gaps.is_empty();
         self.answer.findings = self.known.findings.iter().filter(bears).cloned().collect();

@@ -129,6 +129,12 @@ fn missing(told: &Reconciled) -> String {
             number(older)
         );
     }
+    if missing.in_other_replicas > 0 {
+        text = format!(
+            "{text}; {} stand in a replica that does not lead, and only there",
+            number(missing.in_other_replicas)
+        );
+    }
     text
 }
 
@@ -168,6 +174,19 @@ fn stretches(page: &mut Page, told: &Reconciled) {
         }
         if let Some(session) = &stretch.session {
             page.item(4, &format!("session {} wrote both", named(session)));
+        }
+        for one in [&stretch.first, &stretch.last].into_iter().take(if stretch.count == 1 { 1 } else { 2 }) {
+            if let Some(copy) = &one.other_replica {
+                page.item(
+                    4,
+                    &format!(
+                        "{} stands only in {} at offset {}",
+                        key(&one.business_key),
+                        escaped(&copy.directory),
+                        copy.offset
+                    ),
+                );
+            }
         }
         for gap in &stretch.gaps {
             page.item(

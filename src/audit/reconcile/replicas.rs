@@ -1,0 +1,65 @@
+//! Records that only a replica holds that does not lead: the lost tail of an old leader, a file that one
+//! broker lacks. Keys are counted where the partition is led; a missing one may stand here.
+//!
+//! Goes in: the ranges of `replica-divergence`. Comes out: the records of these ranges by their keys.
+
+use super::known::Known;
+use super::lookup::{self, At};
+use crate::error::AuditError;
+use crate::finding::{BusinessKey, Code, Copy, Finding};
+use crate::units::Offset;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Offsets of a range that are looked at.
+const LOOKED_AT: i64 = 10_000;
+
+/// What stands in replicas that do not lead, and not in the one that does.
+#[derive(Debug, Default)]
+pub(super) struct Elsewhere {
+    copies: BTreeMap<BusinessKey, Copy>,
+    /// Directories with such records, and the finding that says so.
+    directories: BTreeSet<(String, String)>,
+}
+
+impl Elsewhere {
+    pub(super) fn of(known: &Known<'_>) -> Result<Self, AuditError> {
+        let led: BTreeSet<usize> = known.led.iter().copied().collect();
+        let parted = |finding: &&Finding| finding.code == Code::ReplicaDivergence;
+        let (mut places, mut findings) = (BTreeSet::<At>::new(), BTreeMap::new());
+        for finding in known.findings.iter().filter(parted) {
+            for range in &finding.ranges {
+                let others = known.inventory.partitions.iter().enumerate().filter(|(at, dir)| {
+                    !led.contains(at) && !dir.internal && range.directories.contains(&dir.display)
+                });
+                for at in others.filter_map(|(at, _)| u32::try_from(at).ok()) {
+                    let last = range.last_offset.min(range.first_offset.saturating_add(LOOKED_AT));
+                    places.extend((range.first_offset..=last).map(|offset| (at, Offset(offset))));
+                    findings.insert(at, finding.id.clone());
+                }
+            }
+        }
+        let mut elsewhere = Self::default();
+        for ((at, _), candidate) in lookup::records(known.look, &places, (known.wanted)())? {
+            let copy = known.relations.told(&candidate.copy);
+            let finding = findings.get(&at).cloned().unwrap_or_default();
+            elsewhere.directories.insert((copy.directory.clone(), finding));
+            elsewhere.copies.entry(candidate.business_key).or_insert(copy);
+        }
+        Ok(elsewhere)
+    }
+
+    /// The record of a key.
+    pub(super) fn copy(&self, key: &BusinessKey) -> Option<&Copy> {
+        self.copies.get(key)
+    }
+
+    /// What that leaves open.
+    pub(super) fn doubts(&self) -> impl Iterator<Item = String> {
+        self.directories.iter().map(|(directory, finding)| {
+            format!(
+                "{directory} holds records that the replica that leads does not hold ({finding}): their keys are \
+                 not counted as stored"
+            )
+        })
+    }
+}
