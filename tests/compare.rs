@@ -458,6 +458,41 @@ fn a_mirror_repeats_nothing_where_its_own_transactions_were_aborted() {
 }
 
 #[test]
+fn what_a_cleaner_without_a_checkpoint_may_have_taken_is_only_possibly_lost() {
+    let log = |kept: &dyn Fn(usize) -> bool, keys: usize| {
+        (0..40).fold(SegmentBuilder::new(), |log, at| {
+            let record = batch().producer(1, 0, i32::try_from(at).unwrap()).record(format!("k{}", at % keys), "v");
+            let time = 1_700_000_000_000 + i64::try_from(at).unwrap();
+            if kept(at) { log.batch(record.time(time)) } else { log.skip_to(i64::try_from(at + 1).unwrap()) }
+        })
+    };
+    let verdict = |kept: &dyn Fn(usize) -> bool, keys| {
+        let tree = Tree::new();
+        let paths = [tree.log("a/state-0", log(&|_| true, keys)), tree.log("b/state-0", log(kept, keys))];
+        for path in &paths {
+            fs::write(path.join("partition.metadata"), "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABQ\n").unwrap();
+        }
+        let answer = told(&paths, &[], 1);
+        let finding = &answer["findings"][0];
+        assert_eq!(finding["code"], "replica-divergence", "{answer:#}");
+        let compaction = finding["alternatives"].as_array().unwrap().iter();
+        let compaction = compaction.filter(|one| one["code"] == "compaction").map(|one| one["kept"].clone());
+        (finding["confidence"].as_str().unwrap().to_owned(), compaction.collect::<Vec<_>>())
+    };
+    // Five keys, each with a newer value behind the hole.
+    assert_eq!(verdict(&|at| at >= 20, 5), ("possible".to_owned(), vec![json!(true)]));
+    // A key of its own each: no cleaner takes those.
+    let (confidence, compaction) = verdict(&|at| at >= 20, 40);
+    assert_ne!(confidence, "possible");
+    assert_eq!(compaction, [json!(false)]);
+    // The newest value of one of the keys is among them.
+    let (confidence, _) = verdict(&|at| !(10..12).contains(&at) && at != 39, 5);
+    assert_eq!(confidence, "possible", "39 is the end of the other, which is lag");
+    let (confidence, _) = verdict(&|at| at < 34 || at > 36, 5);
+    assert_ne!(confidence, "possible");
+}
+
+#[test]
 fn another_time_of_appending_is_a_difference() {
     let log =
         |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));

@@ -28,6 +28,8 @@ pub(super) struct Absent {
     zeros: u32,
     markers: BTreeMap<ProducerId, BTreeMap<Offset, Transaction>>,
     marker_count: usize,
+    /// Some have no key: no cleaner takes one record for another.
+    has_unkeyed: bool,
     limit: usize,
 }
 
@@ -65,6 +67,7 @@ impl Default for Absent {
             zeros: 0,
             markers: BTreeMap::new(),
             marker_count: 0,
+            has_unkeyed: false,
             limit: FOLLOWED,
         }
     }
@@ -81,7 +84,10 @@ impl Absent {
     pub(super) fn add(&mut self, mark: &Mark, held: &Held, withheld: impl Fn() -> Option<Withheld>) {
         let (hash, tombstone) = match mark.kind {
             // Nothing is owed for records without key.
-            MarkKind::WithoutKey => return,
+            MarkKind::WithoutKey => {
+                self.has_unkeyed = true;
+                return;
+            }
             MarkKind::Control => return self.add_marker(held.header.producer_id, mark.offset),
             MarkKind::Value(hash) => (hash, false),
             MarkKind::Tombstone(hash) => (hash, true),
@@ -130,6 +136,11 @@ impl Absent {
 
     fn follows_keys(&self) -> bool {
         !self.keys.is_empty() || !self.unsettled.is_empty()
+    }
+
+    /// Whether each of them has a later record of its key in the other log, so that its cleaner may have taken it.
+    pub(super) fn all_superseded(&self) -> bool {
+        !self.has_unkeyed && self.deciding().is_empty()
     }
 
     /// What is decided by a record that a cleaner should have kept.

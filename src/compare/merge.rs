@@ -9,17 +9,18 @@ use crate::format::{Decompressor, TimestampType};
 use crate::input::ReadMode;
 use crate::units::Offset;
 
-/// Compares, and gathers by holder what the other log lacks where its cleaner has been.
+/// Compares, and gathers by holder what the other log lacks where its cleaner has been, and where nothing
+/// shows that it was.
 pub(super) fn merge(
     a: &Log<'_>,
     b: &Log<'_>,
     mode: ReadMode,
     stop: &dyn Fn() -> bool,
-) -> (Comparison, [Absent; 2]) {
+) -> (Comparison, [Absent; 2], [Absent; 2]) {
     let begins = [a.first_offset(), b.first_offset()];
     let mut comparison = Comparison { begins, followed: 1, ..Comparison::default() };
     let [Some(first_a), Some(first_b)] = begins else {
-        return (comparison, [Absent::default(), Absent::default()]);
+        return (comparison, <[Absent; 2]>::default(), <[Absent; 2]>::default());
     };
     comparison.from =
         [a.starts_at, b.starts_at].into_iter().flatten().fold(first_a.max(first_b), Offset::max);
@@ -32,7 +33,8 @@ pub(super) fn merge(
         }),
         decompressor: Decompressor::with_limits(a.limits),
         comparison,
-        absent: [Absent::default(), Absent::default()],
+        absent: <[Absent; 2]>::default(),
+        unexplained: <[Absent; 2]>::default(),
     };
     let mut stopped = stop();
     while !stopped && merge.step() {
@@ -47,7 +49,7 @@ pub(super) fn merge(
     let mut comparison = merge.comparison;
     comparison.ends = [a.walk.end, b.walk.end];
     comparison.damage = [a.walk.damage, b.walk.damage];
-    (comparison, merge.absent)
+    (comparison, merge.absent, merge.unexplained)
 }
 
 struct Merge<'l> {
@@ -55,6 +57,7 @@ struct Merge<'l> {
     decompressor: Decompressor,
     comparison: Comparison,
     absent: [Absent; 2],
+    unexplained: [Absent; 2],
 }
 
 /// A log, and how far its current batch has been compared.
@@ -233,6 +236,9 @@ impl Merge<'_> {
                 }
             }
             _ => {
+                if let Some(unexplained) = self.unexplained.get_mut(holder.index()) {
+                    unexplained.add(mark, held, || own.log.is_aborted(mark.offset));
+                }
                 let (kind, held) = match holder {
                     Side::A => (DifferenceKind::OnlyA, [Some(held), None]),
                     Side::B => (DifferenceKind::OnlyB, [None, Some(held)]),

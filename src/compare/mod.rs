@@ -42,15 +42,21 @@ use crate::input::ReadMode;
 /// Compares two logs, or as much of them as `stop` allows.
 #[must_use]
 pub fn compare(a: &Log<'_>, b: &Log<'_>, mode: ReadMode, stop: &dyn Fn() -> bool) -> Comparison {
-    let (mut comparison, absent) = merge::merge(a, b, mode, stop);
+    let (mut comparison, absent, unexplained) = merge::merge(a, b, mode, stop);
     if comparison.stopped_at.is_some() {
         // Whether what only one of them holds decides anything is seen in the rest of the other.
         return comparison;
     }
-    for (holder, mut absent) in [Side::A, Side::B].into_iter().zip(absent) {
+    for (holder, (mut absent, mut unexplained)) in
+        [Side::A, Side::B].into_iter().zip(absent.into_iter().zip(unexplained))
+    {
         let lacking = if holder == Side::A { b } else { a };
         cleaner::decide(&mut absent, lacking, mode);
         comparison.settle(holder, &absent, lacking.cleaned_below);
+        cleaner::decide(&mut unexplained, lacking, mode);
+        if let Some(superseded) = comparison.superseded.get_mut(holder.other().index()) {
+            *superseded = unexplained.all_superseded();
+        }
     }
     comparison
 }

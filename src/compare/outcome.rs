@@ -209,6 +209,9 @@ pub struct Comparison {
     pub differing_records: [u64; 2],
     /// Records that each log lacks for an innocent reason.
     pub missing: [Missing; 2],
+    /// Whether what each log lacks, where nothing shows that its cleaner was there, has later records of the
+    /// same keys in it: a cleaner would have removed just that.
+    pub superseded: [bool; 2],
     /// Records that decide, and that a cleaner should not have removed.
     pub deciding: Vec<Deciding>,
     /// How many of them are not listed.
@@ -246,6 +249,21 @@ impl Comparison {
             && self.rest.is_none()
             && self.missing.iter().any(|missing| missing.cleaned > 0)
             && self.missing.iter().all(|missing| missing.unreadable == 0)
+    }
+
+    /// Whether the two differ in nothing but records that a cleaner may have removed from the one that lacks them,
+    /// though nothing else shows that it was there: its checkpoint was not given, or the batches are gone whole.
+    #[must_use]
+    pub fn may_be_compaction(&self) -> bool {
+        let [a, b] = self.superseded;
+        let explained = |difference: &Difference| match difference.kind {
+            DifferenceKind::OnlyA => b,
+            DifferenceKind::OnlyB => a,
+            DifferenceKind::Records | DifferenceKind::Writer | DifferenceKind::LeaderEpoch | DifferenceKind::Time => {
+                false
+            }
+        };
+        !self.differences.is_empty() && self.deciding.is_empty() && self.differences.iter().all(explained)
     }
 
     /// Whether all that differs stands behind all that is equal.

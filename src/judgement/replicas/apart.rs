@@ -13,6 +13,10 @@ pub(super) fn finding(topic: &str, pairs: &[&ReplicaPair<'_>]) -> Finding {
         // What a cleaner did is inferred from what is left.
         finding.confidence = finding.confidence.min(Confidence::Likely);
     }
+    let may_be_compaction = pairs.iter().all(|pair| pair.comparison.may_be_compaction());
+    if may_be_compaction {
+        finding.confidence = Confidence::Possible;
+    }
     finding.facts = capped(pairs.iter().flat_map(|pair| apart_words(pair)), "facts");
     let cleaned: u64 =
         pairs.iter().flat_map(|pair| pair.comparison.missing).map(|missing| missing.cleaned).sum();
@@ -29,14 +33,21 @@ pub(super) fn finding(topic: &str, pairs: &[&ReplicaPair<'_>]) -> Finding {
     });
     finding.alternatives.extend([
         dropped("lag", "the differences lie below the ends of both"),
-        dropped(
-            "compaction",
-            if only_decided {
-                "the cleaner keeps the newest record of a key, a tombstone above an older value, a marker with its data"
-            } else {
-                "the cleaner was not there, or it would not have left other records"
-            },
-        ),
+        if may_be_compaction {
+            kept(
+                "compaction",
+                "each record that one lacks has a later one of its key there; no checkpoint of its cleaner is at hand",
+            )
+        } else {
+            dropped(
+                "compaction",
+                if only_decided {
+                    "the cleaner keeps the newest record of a key, a tombstone above an older value, a marker with its data"
+                } else {
+                    "the cleaner was not there, or it would not have left other records"
+                },
+            )
+        },
         dropped("damage", "bytes that cannot be read were not compared"),
         kept("files of two times", "segments that were copied while the broker changed them, or mixed from two copies"),
     ]);
