@@ -101,6 +101,44 @@ fn a_hard_link_is_read_as_the_file_in_front_of_it() {
     }
 }
 
+/// The header of an entry that only GNU tar writes.
+fn gnu_header(kind: u8, name: &str) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_path(name).unwrap();
+    header.set_entry_type(EntryType::new(kind));
+    header
+}
+
+/// The same with its checksum, and data filled up to whole blocks.
+fn gnu_entry(mut header: Header, data: &[u8]) -> Vec<u8> {
+    header.set_cksum();
+    let mut bytes = header.as_bytes().to_vec();
+    bytes.extend_from_slice(data);
+    bytes.resize(bytes.len().next_multiple_of(512), 0);
+    bytes
+}
+
+#[test]
+fn an_archive_with_a_label_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = root("crash-restart-resend").join("data");
+    let of_directory = answer(&["scan"], &[&directory]);
+    let mut builder = Builder::new(Vec::new());
+    builder.append_dir_all(".", &directory).unwrap();
+    // GNU tar 1.34 leaves all numbers of it but the time blank.
+    let mut plain = gnu_entry(gnu_header(b'V', "backup of broker 1"), &[]);
+    assert_eq!(plain[124..136], [0; 12], "no size");
+    plain.extend(builder.into_inner().unwrap());
+    for archive in written(&plain, folder.path()) {
+        assert!(answer(&["scan"], &[&archive]) == of_directory, "{}", archive.display());
+    }
+    // A file without a size is no file.
+    let blank = gnu_entry(gnu_header(b'0', "orders-0/00000000000000000000.log"), &[]);
+    let path = folder.path().join("blank.tar");
+    fs::write(&path, blank).unwrap();
+    assert_eq!(run(&["scan", text(&path)]).status.code(), Some(2));
+}
+
 #[test]
 fn an_archive_says_what_its_directory_says() {
     for (scenario, data) in [

@@ -25,6 +25,8 @@ use tar::{EntryType, Header, PaxExtensions};
 /// A header, and the unit of data.
 const BLOCK: usize = 512;
 const UNIT: u64 = 512;
+/// The name of the archive (`tar -V`): of no file, and GNU tar leaves its numbers blank.
+const LABEL: u8 = b'V';
 /// A name, and what a header tells of the next one.
 const LONGEST_NAME: usize = 4096;
 const LARGEST_EXTENSION: u64 = 1 << 20;
@@ -194,6 +196,7 @@ impl Index {
                     index.extension(bytes, at, size, |name| told.link = Some(cut(name)));
                 }
                 EntryType::XGlobalHeader => {}
+                kind if kind.as_byte() == LABEL => {}
                 kind => {
                     let told = std::mem::take(&mut told);
                     size = told.size.unwrap_or(size);
@@ -539,6 +542,9 @@ fn size_of(header: &Header, block: &[u8; BLOCK]) -> Result<u64, String> {
     let sum: u32 = block.iter().enumerate().map(|(at, byte)| u32::from(without(at, *byte))).sum();
     if stored != sum {
         return Err(format!("no header of an archive: stored checksum {stored}, computed {sum}"));
+    }
+    if header.entry_type().as_byte() == LABEL {
+        return Ok(0);
     }
     header.entry_size().map_err(|error| format!("a header whose size cannot be read: {error}"))
 }
