@@ -140,6 +140,66 @@ fn an_archive_with_a_label_is_read() {
 }
 
 #[test]
+fn an_incremental_archive_is_read_and_what_it_leaves_out_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = root("crash-restart-resend").join("data");
+    let of_directory = answer(&["scan"], &[&directory]);
+    let log = "00000000000000000000.log";
+    let packed = |listed: &[u8]| {
+        let mut plain = Vec::new();
+        let mut entries: Vec<PathBuf> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        for path in entries {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let mut add = |path: &Path, name: &str| {
+                let bytes = fs::read(path).unwrap();
+                let mut header = gnu_header(b'0', name);
+                header.set_size(bytes.len() as u64);
+                let modified = fs::metadata(path).unwrap().modified().unwrap();
+                header.set_mtime(modified.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs());
+                plain.extend(gnu_entry(header, &bytes));
+            };
+            if path.is_file() {
+                add(&path, &name);
+                continue;
+            }
+            let list: &[u8] = if name == "orders-0" { listed } else { b"Ysomething\0\0" };
+            let mut header = gnu_header(b'D', &format!("{name}/"));
+            header.set_size(list.len() as u64);
+            let directory = gnu_entry(header, list);
+            let files: Vec<_> = fs::read_dir(&path)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            for file in files {
+                add(&path.join(&file), &format!("{name}/{file}"));
+            }
+            // The children may come before their directory, too.
+            plain.extend(directory);
+        }
+        // Two empty blocks close it.
+        plain.resize(plain.len() + 1024, 0);
+        written(&plain, folder.path())
+    };
+    // A code and a name each, closed by an empty one; as long as several blocks.
+    let mut list = format!("Y{log}\0").into_bytes();
+    for number in 0..100 {
+        list.extend(format!("Nnotes-about-{number}.txt\0").into_bytes());
+    }
+    list.push(0);
+    for archive in packed(&list) {
+        assert!(answer(&["scan"], &[&archive]) == of_directory, "{}", archive.display());
+    }
+    let later = "00000000000000000077.log";
+    for archive in packed(format!("Y{log}\0N{later}\0\0").as_bytes()) {
+        let (_, told) = answer(&["scan"], &[&archive]);
+        let coverage = told["coverage"].to_string();
+        assert!(coverage.contains("what changed since another one") && coverage.contains(later), "{coverage}");
+        assert_eq!(told["verdict"]["complete"], false);
+    }
+}
+
+#[test]
 fn an_archive_says_what_its_directory_says() {
     for (scenario, data) in [
         ("crash-restart-resend", "data"),

@@ -15,7 +15,7 @@
 //! one where it meets a file a second time. Of files with one name the last counts, as where an archive is unpacked.
 //! Where bytes are no header, the next one is looked for, block by block.
 
-use super::super::listing::{FileEntry, Link, Listing, Stands};
+use super::super::listing::{FileEntry, Link, Listing, Stands, some_names};
 use super::super::names_records;
 use crate::units::Timestamp;
 use std::collections::BTreeMap;
@@ -27,6 +27,9 @@ const BLOCK: usize = 512;
 const UNIT: u64 = 512;
 /// The name of the archive (`tar -V`): of no file, and GNU tar leaves its numbers blank.
 const LABEL: u8 = b'V';
+/// A directory with a list of what it held (`tar --listed-incremental`): in GNU's format an entry of its own,
+/// in pax an attribute.
+const DIRECTORY_LIST: u8 = b'D';
 /// A name, and what a header tells of the next one.
 const LONGEST_NAME: usize = 4096;
 const LARGEST_EXTENSION: u64 = 1 << 20;
@@ -110,6 +113,8 @@ struct Told {
     size: Option<u64>,
     modified: Option<Timestamp>,
     is_sparse: bool,
+    /// What a directory held when it was packed.
+    held: Option<Vec<u8>>,
 }
 
 /// What kind of entry a header is about.
@@ -198,8 +203,11 @@ impl Index {
                 EntryType::XGlobalHeader => {}
                 kind if kind.as_byte() == LABEL => {}
                 kind => {
-                    let told = std::mem::take(&mut told);
+                    let mut told = std::mem::take(&mut told);
                     size = told.size.unwrap_or(size);
+                    if kind.as_byte() == DIRECTORY_LIST {
+                        index.extension(bytes, at, size, |list| told.held = Some(list.to_vec()));
+                    }
                     let data = data.saturating_add(sparse_headers(bytes, header, data));
                     let has_no_data = matches!(
                         kind,
@@ -227,8 +235,12 @@ impl Index {
     /// Adds what one header is about.
     fn entry(&mut self, at: u64, header: &Header, kind: EntryType, told: Told, stored: Stored) {
         let name = told.name.unwrap_or_else(|| header.path_bytes().into_owned());
+        if let Some(held) = &told.held {
+            self.left_out(at, &name, held);
+        }
         let kind = match kind {
             _ if told.is_sparse => Kind::Sparse,
+            kind if kind.as_byte() == DIRECTORY_LIST => Kind::Directory,
             EntryType::Regular | EntryType::Continuous if name.ends_with(b"/") => Kind::Directory,
             EntryType::Regular | EntryType::Continuous => Kind::File,
             EntryType::Directory => Kind::Directory,
@@ -285,6 +297,25 @@ impl Index {
                 if names_records(&String::from_utf8_lossy(&name)) { Weight::Damage } else { Weight::Note };
             self.remark(at, weight, format!("{shown}: {why}, not read"));
         }
+    }
+
+    /// Names the files with records that a directory held and that were not packed, because an archive before
+    /// has them: each is a code and a name, and `N` means that it is not in this one.
+    ///
+    /// Source: GNU tar, "Dumpdir".
+    fn left_out(&mut self, at: u64, name: &[u8], held: &[u8]) {
+        let listed = held.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"N"));
+        let names: Vec<String> = listed
+            .map(|file| String::from_utf8_lossy(file).into_owned())
+            .filter(|file| names_records(file))
+            .collect();
+        if names.is_empty() {
+            return;
+        }
+        let shown = String::from_utf8_lossy(name).escape_debug().to_string();
+        let files = some_names(names.iter().map(String::as_str));
+        let said = format!("{shown}: an archive of what changed since another one, without {files}: not read");
+        self.remark(at, Weight::Damage, said);
     }
 
     /// Puts an entry where its name says.
@@ -503,6 +534,7 @@ impl Told {
             match attribute.key_bytes() {
                 b"path" => self.name = Some(value.to_vec()),
                 b"linkpath" => self.link = Some(value.to_vec()),
+                b"GNU.dumpdir" => self.held = Some(value.to_vec()),
                 b"size" => self.size = number().and_then(|size| size.parse().ok()),
                 b"mtime" => {
                     let whole = number().and_then(|time| time.split('.').next()?.parse::<i64>().ok());
