@@ -16,9 +16,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How far below a named directory partitions are looked for: a root of several brokers, each with
-/// several log directories in folders of their own.
-const DEPTH: usize = 6;
+/// How far below a named directory partitions are looked for. Volumes of Kubernetes lie seven levels below the
+/// directory of its pods; more than this has no broker.
+const DEPTH: usize = 32;
 
 /// What the walk found, by path with links resolved.
 #[derive(Debug, Default)]
@@ -142,8 +142,12 @@ impl Walk {
         self.too_deep = 0;
         let found = self.container(&path, listing, DEPTH);
         if self.too_deep > 0 {
-            let detail = format!("{} directories lie too deep below it: not looked into", self.too_deep);
-            self.remarks.note(&path, detail);
+            let (number, lie) = match self.too_deep {
+                1 => ("a directory".to_owned(), "lies"),
+                more => (format!("{more} directories"), "lie"),
+            };
+            let detail = format!("{number} {lie} more than {DEPTH} levels below it: not looked into");
+            self.remarks.unreadable(&path, detail);
         }
         if !found {
             // It stops the run only when nothing else that was named holds any.

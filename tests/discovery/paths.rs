@@ -163,3 +163,18 @@ fn a_named_link_is_followed_and_a_link_that_is_met_is_not() {
     assert_eq!(displays(&inventory), ["orders-0"]);
     assert_eq!(inventory.partitions[0].path, tree.at("disk/orders-0"));
 }
+
+#[test]
+fn partitions_are_found_in_the_volumes_of_pods_and_what_lies_too_deep_is_said() {
+    let tree = Tree::new();
+    let mount = "lib/kubelet/pods/6f0e-12/volumes/kubernetes.io~csi/pvc-1/mount/kafka-log0";
+    tree.partition("near/orders-0", Some(ID)).partition(&format!("{mount}/orders-1"), Some(ID));
+    let found = tree.discover(&[""]);
+    assert_eq!(found.partitions.len(), 2, "{:?}", displays(&found));
+    assert!(found.damage.is_empty(), "{:?}", found.damage);
+    tree.partition(&format!("{}orders-2", "deep/".repeat(40)), Some(ID));
+    let found = tree.discover(&[""]);
+    assert_eq!(found.partitions.len(), 2, "{:?}", displays(&found));
+    let said = &found.damage[0].damage.detail;
+    assert_eq!(said, "a directory lies more than 32 levels below it: not looked into");
+}
