@@ -200,6 +200,28 @@ fn an_incremental_archive_is_read_and_what_it_leaves_out_is_said() {
 }
 
 #[test]
+fn an_archive_behind_an_archive_is_said_however_far_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = root("crash-restart-resend").join("data");
+    let mut builder = Builder::new(Vec::new());
+    builder.append_dir_all(".", &directory).unwrap();
+    let one = builder.into_inner().unwrap();
+    // `tar -b 4096` fills up to two megabytes.
+    for zeros in [0, 64 << 10, 2 << 20] {
+        let filled = |tail: &[u8]| [&one[..], &vec![0; zeros], tail].concat();
+        for archive in written(&filled(&one), folder.path()) {
+            let (status, told) = answer(&["scan"], &[&archive]);
+            let coverage = told["coverage"].to_string();
+            assert!(coverage.contains("bytes behind the end of the archive"), "{zeros} {status:?} {coverage}");
+        }
+        for archive in written(&filled(&[]), folder.path()) {
+            let (_, told) = answer(&["scan"], &[&archive]);
+            assert!(!told["coverage"].to_string().contains("behind the end"), "{zeros}");
+        }
+    }
+}
+
+#[test]
 fn an_archive_says_what_its_directory_says() {
     for (scenario, data) in [
         ("crash-restart-resend", "data"),

@@ -33,6 +33,8 @@ const DIRECTORY_LIST: u8 = b'D';
 /// A name, and what a header tells of the next one.
 const LONGEST_NAME: usize = 4096;
 const LARGEST_EXTENSION: u64 = 1 << 20;
+/// Zeros behind the end that are passed over: more than the record of any tape has.
+const LARGEST_END: u64 = 256 << 20;
 /// Directories in directories.
 const DEPTH: usize = 64;
 /// Entries that are kept, so that memory is bounded.
@@ -399,14 +401,24 @@ impl Index {
         take(&text);
     }
 
-    /// Looks at what stands behind the end.
+    /// Looks at what stands behind the end: zeros up to a whole record, or another archive.
     fn behind(&mut self, bytes: &dyn ReadAt, at: u64) {
         let mut rest = vec![0; 64 << 10];
-        let (there, _) = fill(bytes, at, &mut rest);
-        if let Some(more) = rest.iter().take(there).position(|byte| *byte != 0) {
-            let position = at.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
-            self.remark(position, Weight::Damage, "bytes behind the end of the archive: not read".to_owned());
+        let mut from = at;
+        while from.saturating_sub(at) < LARGEST_END {
+            let (there, _) = fill(bytes, from, &mut rest);
+            if let Some(more) = rest.iter().take(there).position(|byte| *byte != 0) {
+                let position = from.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
+                let said = "bytes behind the end of the archive: not read".to_owned();
+                return self.remark(position, Weight::Damage, said);
+            }
+            if there < rest.len() {
+                return;
+            }
+            from = from.saturating_add(u64::try_from(there).unwrap_or(u64::MAX));
         }
+        let said = format!("zeros behind the end of the archive: what stands behind {LARGEST_END} of them is not read");
+        self.remark(from, Weight::Damage, said);
     }
 
     pub(super) fn remark(&mut self, position: u64, weight: Weight, detail: String) {
