@@ -493,6 +493,61 @@ fn what_a_cleaner_without_a_checkpoint_may_have_taken_is_only_possibly_lost() {
 }
 
 #[test]
+fn what_retention_or_compaction_took_is_neither_missing_nor_extra_in_a_mirror() {
+    let log = |keys: std::ops::Range<usize>, first: i64| {
+        keys.fold(SegmentBuilder::at(first), |log, key| log.batch(batch().record(format!("k{key}"), "v")))
+    };
+    let tree = Tree::new();
+    let at = |partition: &str, first: i64, log: SegmentBuilder| {
+        let at = tree.0.path().join(partition);
+        fs::create_dir_all(&at).unwrap();
+        fs::write(at.join(format!("{first:020}.log")), log.bytes()).unwrap();
+    };
+    at("whole/orders-0", 0, log(0..40, 0));
+    at("headless/orders-0", 20, log(20..40, 20));
+    at("whole-mirror/east.orders-0", 0, log(0..40, 0));
+    at("headless-mirror/east.orders-0", 20, log(20..40, 20));
+    at("lossy-mirror/east.orders-0", 20, log(25..40, 20));
+    at("other-mirror/east.orders-0", 20, log(20..50, 20));
+    at("late-mirror/east.orders-0", 0, log(20..40, 0));
+    at("gone-mirror/east.orders-0", 60, log(60..80, 60));
+    let mirror = |a: &str, b: &str, status| {
+        let paths = [tree.0.path().join(a), tree.0.path().join(b)];
+        let answer = told(&paths, &["--mirror", "orders=east.orders"], status);
+        let mirror = &answer["pairs"][0]["mirror"];
+        ["matched", "missing", "missingRemoved", "extra", "extraRemoved"].map(|name| mirror[name].as_u64().unwrap())
+    };
+    assert_eq!(mirror("headless", "whole-mirror", 0), [20, 0, 0, 20, 20]);
+    assert_eq!(mirror("whole", "headless-mirror", 0), [20, 20, 20, 0, 0]);
+    assert_eq!(mirror("headless", "headless-mirror", 0), [20, 0, 0, 0, 0]);
+    // What is missing behind the first record that both hold, or was never written, is missing.
+    assert_eq!(mirror("whole", "late-mirror", 1), [20, 20, 0, 0, 0]);
+    assert_eq!(mirror("headless", "lossy-mirror", 0), [15, 5, 5, 0, 0]);
+    assert_eq!(mirror("headless", "other-mirror", 1), [20, 0, 0, 10, 0]);
+    // Nothing of both is left: nobody knows.
+    assert_eq!(mirror("headless", "gone-mirror", 3), [0, 20, 20, 20, 20]);
+
+    // A compacted source holds the newest of five states.
+    let states = |kept: &dyn Fn(usize) -> bool| {
+        (0..40).fold(SegmentBuilder::new(), |log, at| {
+            let spec = batch().record(format!("k{}", at % 5), format!("{at}"));
+            if kept(at) { log.batch(spec) } else { log.batch(spec.kept(&[])) }
+        })
+    };
+    at("states/orders-0", 0, states(&|_| true));
+    at("compacted/orders-0", 0, states(&|at| at >= 20 || at == 3));
+    at("states-mirror/east.orders-0", 0, states(&|_| true));
+    at("compacted-mirror/east.orders-0", 0, states(&|at| at >= 20 || at == 3));
+    assert_eq!(mirror("compacted", "states-mirror", 0), [21, 0, 0, 19, 19]);
+    assert_eq!(mirror("states", "compacted-mirror", 0), [21, 19, 19, 0, 0]);
+    // By the record key the source has fewer of each: whether the mirror repeats them cannot be told.
+    let paths = [tree.0.path().join("compacted"), tree.0.path().join("states-mirror")];
+    let answer = told(&paths, &["--mirror", "orders=east.orders", "--key", "record-key"], 3);
+    let mirror = &answer["pairs"][0]["mirror"];
+    assert_eq!((&mirror["repeated"], &mirror["repeatedRemoved"]), (&json!(19), &json!(19)), "{answer:#}");
+}
+
+#[test]
 fn another_time_of_appending_is_a_difference() {
     let log =
         |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));

@@ -36,7 +36,9 @@ impl Compared {
     /// Whether everything that was to be compared was compared with something.
     #[must_use]
     pub fn all_compared(&self) -> bool {
-        let unmatched = |pair: &Pair| pair.mirror.as_ref().is_some_and(|mirror| mirror.unmatched > 0);
+        let unmatched = |pair: &Pair| {
+            pair.mirror.as_ref().is_some_and(|mirror| mirror.unmatched > 0 || mirror.repeated_removed > 0)
+        };
         self.unpaired_with_data == 0 && !self.pairs.iter().any(|pair| pair.nothing_compared || unmatched(pair))
     }
 }
@@ -127,7 +129,7 @@ pub struct Range {
     pub last_offset: i64,
     /// Records of it that are no markers.
     pub records: u64,
-    /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-records`, `other-writer`,
+    /// How it differs: `missing`, `tail`, `extra`, `repeated`, `removed` (its counterpart may have been), `other-records`, `other-writer`,
     /// `other-leader-epoch`, `other-time`, `newest-value`, `tombstone`, `marker`.
     pub what: String,
     /// The smallest and the largest leader epoch of its batches.
@@ -178,10 +180,16 @@ pub struct Mirror {
     pub missing: u64,
     /// Of these, the records of aborted or open transactions, which a mirror need not copy.
     pub missing_withheld: u64,
+    /// Of these, records that the second may have held before retention or compaction took them.
+    pub missing_removed: u64,
     /// Records of the second that the first does not hold at all.
     pub extra: u64,
+    /// Of these, records that the first may have held before retention or compaction took them.
+    pub extra_removed: u64,
     /// Records of the second beyond those that the first holds of the same.
     pub repeated: u64,
+    /// Of these, records of which the first may have held as many before retention or compaction.
+    pub repeated_removed: u64,
     /// Of the extra and repeated ones, the records of aborted or open transactions of the mirror itself.
     pub surplus_withheld: u64,
     /// Records without key, or that could not be decoded: not matched.

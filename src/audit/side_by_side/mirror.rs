@@ -2,11 +2,12 @@
 //!
 //! Equal records of both sides are matched in the order of their offsets: the first with the first,
 //! and so on; those of aborted and open transactions after all others, because a mirror that reads
-//! what is committed never saw them. What is left over of the source is missing; what is left over of the mirror is repeated
+//! what is committed never saw them. Where retention or a cleaner has been at work the last is matched with the
+//! last: what is gone is gone from the front. What is left over of the source is missing; what is left over of the mirror is repeated
 //! where the source has the record at all, else extra. Rows come in the order of their digests, so
 //! one record at a time is held; what comes out is sorted by offset again and told as stretches.
 
-use super::super::pass::PartitionOutcome;
+use super::super::pass::{PartitionOutcome, Subject};
 use super::pairs::{DirPair, MatchedBy};
 use crate::candidates::spill::{Element, RunReader, Sorter};
 use crate::candidates::{Fingerprint, Row, RowStore};
@@ -18,6 +19,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
+/// What a stretch is called whose counterpart may have been removed.
+const REMOVED: &str = "removed";
+
 /// What became of a mirror, with its stretches.
 #[derive(Debug, Default)]
 pub(super) struct Matched {
@@ -25,6 +29,10 @@ pub(super) struct Matched {
     pub(super) only_a: Vec<Range>,
     pub(super) only_b: Vec<Range>,
     pub(super) omitted: u64,
+    /// The first record with a counterpart, of each side.
+    first: [Option<Offset>; 2],
+    /// The last record whose counterpart stands where the other side was cleaned, of each side.
+    cleaned: [Option<Offset>; 2],
     /// Where the last stretch ends that is not listed, of each side.
     omitted_end: [Option<i64>; 2],
     /// The distance of the last run that is not listed.
@@ -85,11 +93,42 @@ impl Fate {
     }
 }
 
+/// The logs of the pairs.
+#[derive(Clone, Copy)]
+pub(super) struct Logs<'a> {
+    pub(super) subjects: &'a [Subject<'a>],
+    pub(super) outcomes: &'a [PartitionOutcome],
+}
+
+impl Logs<'_> {
+    /// Whether retention took the head of a log.
+    fn lost_its_head(self, at: usize) -> bool {
+        self.subjects.get(at).is_some_and(|subject| subject.context.log_start_offset.0 > 0)
+    }
+
+    /// Where its cleaner has been.
+    fn cleaned_below(self, at: usize) -> Option<Offset> {
+        self.outcomes.get(at)?.facts.cleaned_below
+    }
+
+    /// Whether it may have held more than it does.
+    fn lost_records(self, at: usize) -> bool {
+        self.lost_its_head(at) || self.cleaned_below(at).is_some()
+    }
+
+    /// Whether the record is one of an aborted or open transaction, or behind the begin of an open one.
+    fn withholds(self, log: usize, at: Offset) -> bool {
+        self.outcomes
+            .get(log)
+            .is_some_and(|of| at >= of.facts.last_stable_offset || of.facts.withheld_at(at).is_some())
+    }
+}
+
 /// What became of the records of each pair; `None` for pairs that are compared by offset.
 pub(super) fn matched(
     rows: RowStore,
     pairs: &[DirPair],
-    outcomes: &[PartitionOutcome],
+    logs: Logs<'_>,
     listed: usize,
     sorter: impl FnOnce() -> Sorter<Fate>,
 ) -> Result<Vec<Option<Matched>>, AuditError> {
@@ -98,32 +137,49 @@ pub(super) fn matched(
     let mut held: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
     rows.for_each(&|| false, |row: &Row| {
         if current != Some(row.identity) {
-            settle(&held, pairs, outcomes, &mut fates)?;
+            settle(&held, pairs, logs, &mut fates)?;
             held.clear();
             current = Some(row.identity);
         }
         held.entry(row.partition).or_default().push(row.offset);
         Ok(())
     })?;
-    settle(&held, pairs, outcomes, &mut fates)?;
+    settle(&held, pairs, logs, &mut fates)?;
 
     let mut told: Vec<Option<Matched>> = pairs
         .iter()
-        .map(|pair| (pair.matched_by == MatchedBy::Record).then(|| unmatched(pair, outcomes)))
+        .map(|pair| (pair.matched_by == MatchedBy::Record).then(|| unmatched(pair, logs.outcomes)))
         .collect();
     let mut in_order = fates.finish()?;
     while let Some(fate) = in_order.take_next()? {
         let at = usize::try_from(fate.pair).unwrap_or(usize::MAX);
         let (Some(Some(matched)), Some(pair)) = (told.get_mut(at), pairs.get(at)) else { continue };
         let side = if fate.kind == Kind::Missing { pair.a } else { pair.b };
-        matched.add(fate, is_withheld(outcomes.get(side), fate.at), listed);
+        let excuse = match fate.kind {
+            Kind::Matched => {
+                matched.note(fate, logs.cleaned_below(pair.a), logs.cleaned_below(pair.b));
+                Excuse::None
+            }
+            _ if logs.withholds(side, fate.at) => Excuse::Withheld,
+            Kind::Missing if logs.lost_records(pair.b) && matched.may_be_gone(0, fate.at) => Excuse::Removed,
+            Kind::Extra | Kind::Repeated if logs.lost_records(pair.a) && matched.may_be_gone(1, fate.at) => {
+                Excuse::Removed
+            }
+            Kind::Missing | Kind::Extra | Kind::Repeated => Excuse::None,
+        };
+        matched.add(fate, excuse, listed);
     }
     Ok(told)
 }
 
-/// Whether the record is one of an aborted or open transaction, or behind the begin of an open one.
-fn is_withheld(of: Option<&PartitionOutcome>, at: Offset) -> bool {
-    of.is_some_and(|of| at >= of.facts.last_stable_offset || of.facts.withheld_at(at).is_some())
+/// Why a record that stands alone is no difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Excuse {
+    None,
+    /// It is in an aborted or open transaction.
+    Withheld,
+    /// Its counterpart may have been removed.
+    Removed,
 }
 
 /// Says so where no record of any mirror and its source has the key by which they are to be matched.
@@ -151,9 +207,19 @@ fn unmatched(pair: &DirPair, outcomes: &[PartitionOutcome]) -> Matched {
     Matched { mirror: Mirror { unmatched, ..Mirror::default() }, ..Matched::default() }
 }
 
-fn withheld_last<'o>(offsets: &'o [Offset], of: Option<&PartitionOutcome>) -> Cow<'o, [Offset]> {
+/// Where the matching of equal records begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begin {
+    AtTheFirst,
+    AtTheLast,
+}
+
+fn withheld_last<'o>(offsets: &'o [Offset], log: usize, logs: Logs<'_>, from: Begin) -> Cow<'o, [Offset]> {
     let mut offsets = offsets.to_vec();
-    offsets.sort_by_cached_key(|&offset| (is_withheld(of, offset), offset));
+    if from == Begin::AtTheLast {
+        offsets.reverse();
+    }
+    offsets.sort_by_cached_key(|&offset| logs.withholds(log, offset));
     Cow::Owned(offsets)
 }
 
@@ -161,7 +227,7 @@ fn withheld_last<'o>(offsets: &'o [Offset], of: Option<&PartitionOutcome>) -> Co
 fn settle(
     held: &BTreeMap<u32, Vec<Offset>>,
     pairs: &[DirPair],
-    outcomes: &[PartitionOutcome],
+    logs: Logs<'_>,
     fates: &mut Sorter<Fate>,
 ) -> Result<(), AuditError> {
     let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).map_or(&[][..], Vec::as_slice);
@@ -171,7 +237,9 @@ fn settle(
         let (a, b) = if a.len() == b.len() {
             (Cow::Borrowed(a), Cow::Borrowed(b))
         } else {
-            (withheld_last(a, outcomes.get(pair.a)), withheld_last(b, outcomes.get(pair.b)))
+            let has_lost = logs.lost_records(pair.a) || logs.lost_records(pair.b);
+            let from = if has_lost { Begin::AtTheLast } else { Begin::AtTheFirst };
+            (withheld_last(a, pair.a, logs, from), withheld_last(b, pair.b, logs, from))
         };
         let shared = a.len().min(b.len());
         for (&at, &to) in a.iter().zip(b.iter()) {
@@ -192,11 +260,37 @@ impl Matched {
     /// Whether there are records and none of them could be looked for.
     pub(super) const fn nothing(&self) -> bool {
         let mirror = &self.mirror;
-        mirror.unmatched > 0 && mirror.matched + mirror.missing + mirror.extra + mirror.repeated == 0
+        let alone = mirror.missing + mirror.extra + mirror.repeated;
+        let removed = mirror.missing_removed + mirror.extra_removed + mirror.repeated_removed;
+        mirror.matched == 0 && alone == removed && (alone > 0 || mirror.unmatched > 0)
     }
 
-    fn add(&mut self, fate: Fate, withheld: bool, listed: usize) {
+    /// Notes where the two sides run side by side.
+    fn note(&mut self, fate: Fate, cleaned_a: Option<Offset>, cleaned_b: Option<Offset>) {
+        let [a, b] = &mut self.first;
+        *a = Some(a.map_or(fate.at, |first| first.min(fate.at)));
+        *b = Some(b.map_or(fate.to, |first| first.min(fate.to)));
+        let [a, b] = &mut self.cleaned;
+        if cleaned_b.is_some_and(|below| fate.to < below) {
+            *a = (*a).max(Some(fate.at));
+        }
+        if cleaned_a.is_some_and(|below| fate.at < below) {
+            *b = (*b).max(Some(fate.to));
+        }
+    }
+
+    /// Whether the counterpart of a record of this side would stand before everything that the other side still
+    /// holds, or where that one was cleaned.
+    fn may_be_gone(&self, side: usize, at: Offset) -> bool {
+        let first = self.first.get(side).copied().flatten();
+        let cleaned = self.cleaned.get(side).copied().flatten();
+        first.is_none_or(|first| at < first) || cleaned.is_some_and(|cleaned| at < cleaned)
+    }
+
+    fn add(&mut self, fate: Fate, excuse: Excuse, listed: usize) {
         let mirror = &mut self.mirror;
+        let withheld = excuse == Excuse::Withheld;
+        let removed = u64::from(excuse == Excuse::Removed);
         match fate.kind {
             Kind::Matched => {
                 mirror.matched += 1;
@@ -205,13 +299,16 @@ impl Matched {
             Kind::Missing => {
                 mirror.missing += 1;
                 mirror.missing_withheld += u64::from(withheld);
+                mirror.missing_removed += removed;
             }
             Kind::Extra => {
                 mirror.extra += 1;
+                mirror.extra_removed += removed;
                 mirror.surplus_withheld += u64::from(withheld);
             }
             Kind::Repeated => {
                 mirror.repeated += 1;
+                mirror.repeated_removed += removed;
                 mirror.surplus_withheld += u64::from(withheld);
             }
         }
@@ -221,8 +318,9 @@ impl Matched {
             (&mut self.only_b, &mut self.omitted_end[1])
         };
         let full = ranges.len() >= listed;
+        let what = if excuse == Excuse::Removed { REMOVED } else { fate.kind.name() };
         match ranges.last_mut() {
-            Some(last) if last.what == fate.kind.name() && last.last_offset + 1 == fate.at.0 => {
+            Some(last) if last.what == what && last.last_offset + 1 == fate.at.0 => {
                 last.last_offset = fate.at.0;
                 last.records += 1;
             }
@@ -234,7 +332,7 @@ impl Matched {
                 first_offset: fate.at.0,
                 last_offset: fate.at.0,
                 records: 1,
-                what: fate.kind.name().to_owned(),
+                what: what.to_owned(),
                 ..Range::default()
             }),
         }

@@ -125,7 +125,8 @@ fn compare_all(
     let outcomes = pass::read_all(&subjects, &pass, &mut rows, &mut |_, _| ())?;
     mirror::keyed(&pairs, &outcomes, &matching)?;
     options.watch.enter(Stage::Comparing);
-    let mut mirrors = mirror::matched(rows, &pairs, &outcomes, listed, || {
+    let logs = mirror::Logs { subjects: &subjects, outcomes: &outcomes };
+    let mut mirrors = mirror::matched(rows, &pairs, logs, listed, || {
         crate::candidates::spill::Sorter::new(shares.wanted, space.clone())
     })?;
 

@@ -116,6 +116,11 @@ fn uncompared(told: &Compared) -> String {
     if unmatched > 0 {
         parts.push(format!("{} could not be matched", counted(unmatched, "record")));
     }
+    let of_mirrors = told.pairs.iter().filter_map(|pair| pair.mirror.as_ref());
+    let repeated: u64 = of_mirrors.map(|mirror| mirror.repeated_removed).sum();
+    if repeated > 0 {
+        parts.push(format!("{} may be repeated or of what was removed", counted(repeated, "record")));
+    }
     parts.join(", ")
 }
 
@@ -238,6 +243,17 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
             of_them(mirror.surplus_withheld)
         ),
     );
+    for (what, removed, where_to) in [
+        ("missing", mirror.missing_removed, "mirror"),
+        ("extra", mirror.extra_removed, "source"),
+        ("repeated", mirror.repeated_removed, "source"),
+    ] {
+        if removed > 0 {
+            let removed = number(removed);
+            let said = format!("{removed} of the {what} ones the {where_to} may have held before retention or compaction");
+            page.item(2, &said);
+        }
+    }
     if mirror.unmatched > 0 {
         page.item(2, &format!("{} have no key or cannot be decoded", counted(mirror.unmatched, "record")));
     }
