@@ -548,6 +548,29 @@ fn what_retention_or_compaction_took_is_neither_missing_nor_extra_in_a_mirror() 
 }
 
 #[test]
+fn a_record_that_a_mirror_has_in_another_partition_is_not_unknown_to_the_source() {
+    let log = |keys: &[&str]| {
+        keys.iter().fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(*key, "v")))
+    };
+    let tree = Tree::new();
+    tree.log("a/orders-0", log(&["k1", "k3"]));
+    tree.log("a/orders-1", log(&["k2"]));
+    tree.log("a/bills-0", log(&["k9"]));
+    tree.log("b/east.orders-0", log(&["k1", "k3"]));
+    tree.log("b/east.orders-1", log(&["k2", "k3", "k9"]));
+    let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+    let answer = told(&paths, &["--mirror", "orders=east.orders"], 1);
+    let pair = &answer["pairs"][1];
+    let counts = ["matched", "extra", "otherPartition", "repeated"].map(|name| pair["mirror"][name].as_u64().unwrap());
+    // Another topic is not the source.
+    assert_eq!(counts, [1, 1, 1, 0]);
+    let what: Vec<_> = pair["onlyB"].as_array().unwrap().iter().map(|range| &range["what"]).collect();
+    assert_eq!(what, ["extra", "other-partition"]);
+    let table = String::from_utf8(compare(&paths, &["--mirror", "orders=east.orders"]).stdout).unwrap();
+    assert!(table.contains("1 matched, 0 missing, 1 extra, 1 of another partition, 0 repeated"), "{table}");
+}
+
+#[test]
 fn another_time_of_appending_is_a_difference() {
     let log =
         |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));

@@ -129,7 +129,7 @@ pub struct Range {
     pub last_offset: i64,
     /// Records of it that are no markers.
     pub records: u64,
-    /// How it differs: `missing`, `tail`, `extra`, `repeated`, `removed` (its counterpart may have been), `other-records`, `other-writer`,
+    /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-partition`, `removed` (its counterpart may have been), `other-records`, `other-writer`,
     /// `other-leader-epoch`, `other-time`, `newest-value`, `tombstone`, `marker`.
     pub what: String,
     /// The smallest and the largest leader epoch of its batches.
@@ -182,15 +182,17 @@ pub struct Mirror {
     pub missing_withheld: u64,
     /// Of these, records that the second may have held before retention or compaction took them.
     pub missing_removed: u64,
-    /// Records of the second that the first does not hold at all.
+    /// Records of the second that the source does not hold at all.
     pub extra: u64,
-    /// Of these, records that the first may have held before retention or compaction took them.
+    /// Records of the second that the source holds in another partition, and not in this one.
+    pub other_partition: u64,
+    /// Of both, records that the first may have held before retention or compaction took them.
     pub extra_removed: u64,
     /// Records of the second beyond those that the first holds of the same.
     pub repeated: u64,
     /// Of these, records of which the first may have held as many before retention or compaction.
     pub repeated_removed: u64,
-    /// Of the extra and repeated ones, the records of aborted or open transactions of the mirror itself.
+    /// Of the extra and repeated ones and those of another partition, the records of aborted or open transactions of the mirror itself.
     pub surplus_withheld: u64,
     /// Records without key, or that could not be decoded: not matched.
     pub unmatched: u64,

@@ -4,7 +4,8 @@
 //! and so on; those of aborted and open transactions after all others, because a mirror that reads
 //! what is committed never saw them. Where retention or a cleaner has been at work the last is matched with the
 //! last: what is gone is gone from the front. What is left over of the source is missing; what is left over of the mirror is repeated
-//! where the source has the record at all, else extra. Rows come in the order of their digests, so
+//! where the source has the record at all, in another partition where it
+//! has it there, else extra. Rows come in the order of their digests, so
 //! one record at a time is held; what comes out is sorted by offset again and told as stretches.
 
 use super::super::pass::{PartitionOutcome, Subject};
@@ -55,10 +56,13 @@ enum Kind {
     Missing,
     Extra,
     Repeated,
+    /// The source has it in another partition.
+    OtherPartition,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Matched, Self::Missing, Self::Extra, Self::Repeated];
+    const ALL: [Self; 5] =
+        [Self::Matched, Self::Missing, Self::Extra, Self::Repeated, Self::OtherPartition];
 
     const fn name(self) -> &'static str {
         match self {
@@ -66,6 +70,7 @@ impl Kind {
             Self::Missing => "missing",
             Self::Extra => "extra",
             Self::Repeated => "repeated",
+            Self::OtherPartition => "other-partition",
         }
     }
 }
@@ -101,6 +106,12 @@ pub(super) struct Logs<'a> {
 }
 
 impl Logs<'_> {
+    /// Whether two logs are partitions of one topic.
+    fn of_one_topic(self, one: usize, other: usize) -> bool {
+        let topic = |at: usize| self.subjects.get(at).map(|subject| &subject.context.topic);
+        one != other && topic(one) == topic(other)
+    }
+
     /// Whether retention took the head of a log.
     fn lost_its_head(self, at: usize) -> bool {
         self.subjects.get(at).is_some_and(|subject| subject.context.log_start_offset.0 > 0)
@@ -162,10 +173,11 @@ pub(super) fn matched(
             }
             _ if logs.withholds(side, fate.at) => Excuse::Withheld,
             Kind::Missing if logs.lost_records(pair.b) && matched.may_be_gone(0, fate.at) => Excuse::Removed,
-            Kind::Extra | Kind::Repeated if logs.lost_records(pair.a) && matched.may_be_gone(1, fate.at) => {
+            Kind::Extra | Kind::Repeated | Kind::OtherPartition
+                if logs.lost_records(pair.a) && matched.may_be_gone(1, fate.at) => {
                 Excuse::Removed
             }
-            Kind::Missing | Kind::Extra | Kind::Repeated => Excuse::None,
+            Kind::Missing | Kind::Extra | Kind::Repeated | Kind::OtherPartition => Excuse::None,
         };
         matched.add(fate, excuse, listed);
     }
@@ -230,6 +242,15 @@ fn settle(
     logs: Logs<'_>,
     fates: &mut Sorter<Fate>,
 ) -> Result<(), AuditError> {
+    // Whether another partition of the source has the record.
+    let elsewhere = |number: u32, pair: &DirPair| {
+        pairs.iter().enumerate().any(|(at, other)| {
+            u32::try_from(at) != Ok(number)
+                && other.matched_by == MatchedBy::Record
+                && logs.of_one_topic(pair.a, other.a)
+                && u32::try_from(other.a).is_ok_and(|source| held.contains_key(&source))
+        })
+    };
     let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).map_or(&[][..], Vec::as_slice);
     for (number, pair) in (0_u32..).zip(pairs).filter(|(_, pair)| pair.matched_by == MatchedBy::Record) {
         let (a, b) = (of(pair.a), of(pair.b));
@@ -248,7 +269,12 @@ fn settle(
         for &at in a.iter().skip(shared) {
             fates.push(Fate { pair: number, kind: Kind::Missing, at, to: at })?;
         }
-        let kind = if a.is_empty() { Kind::Extra } else { Kind::Repeated };
+        let kind = match a.is_empty() {
+            _ if b.len() <= shared => continue,
+            false => Kind::Repeated,
+            true if elsewhere(number, pair) => Kind::OtherPartition,
+            true => Kind::Extra,
+        };
         for &at in b.iter().skip(shared) {
             fates.push(Fate { pair: number, kind, at, to: at })?;
         }
@@ -260,7 +286,7 @@ impl Matched {
     /// Whether there are records and none of them could be looked for.
     pub(super) const fn nothing(&self) -> bool {
         let mirror = &self.mirror;
-        let alone = mirror.missing + mirror.extra + mirror.repeated;
+        let alone = mirror.missing + mirror.extra + mirror.repeated + mirror.other_partition;
         let removed = mirror.missing_removed + mirror.extra_removed + mirror.repeated_removed;
         mirror.matched == 0 && alone == removed && (alone > 0 || mirror.unmatched > 0)
     }
@@ -309,6 +335,12 @@ impl Matched {
             Kind::Repeated => {
                 mirror.repeated += 1;
                 mirror.repeated_removed += removed;
+                mirror.surplus_withheld += u64::from(withheld);
+            }
+            // Of a partition that lost its head both may be: the other one had it as well, or this one had.
+            Kind::OtherPartition => {
+                mirror.other_partition += 1;
+                mirror.extra_removed += removed;
                 mirror.surplus_withheld += u64::from(withheld);
             }
         }

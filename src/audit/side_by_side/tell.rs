@@ -102,7 +102,7 @@ impl Teller<'_> {
         let mut told = self.head(pair, by);
         let mirror = &matched.mirror;
         told.equal = mirror.missing == mirror.missing_withheld + mirror.missing_removed
-            && mirror.extra + mirror.repeated
+            && mirror.extra + mirror.repeated + mirror.other_partition
                 == mirror.surplus_withheld + mirror.extra_removed + mirror.repeated_removed;
         told.nothing_compared = matched.nothing();
         (told.only_a, told.only_b, told.ranges_omitted) = (matched.only_a, matched.only_b, matched.omitted);

@@ -231,14 +231,19 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
         0 => String::new(),
         withheld => format!(" ({} of them aborted or open)", number(withheld)),
     };
+    let other_partition = match mirror.other_partition {
+        0 => String::new(),
+        other => format!("{} of another partition, ", number(other)),
+    };
     page.item(
         2,
         &format!(
-            "{} matched, {} missing{}, {} extra, {} repeated{}",
+            "{} matched, {} missing{}, {} extra, {}{} repeated{}",
             number(mirror.matched),
             number(mirror.missing),
             of_them(mirror.missing_withheld),
             number(mirror.extra),
+            other_partition,
             number(mirror.repeated),
             of_them(mirror.surplus_withheld)
         ),
