@@ -571,6 +571,30 @@ fn a_record_that_a_mirror_has_in_another_partition_is_not_unknown_to_the_source(
 }
 
 #[test]
+fn logs_without_a_common_offset_are_not_called_equal() {
+    let log = |keys: std::ops::Range<i64>| {
+        keys.clone().fold(SegmentBuilder::at(keys.start), |log, key| log.batch(batch().record(format!("k{key}"), "v")))
+    };
+    let tree = Tree::new();
+    let b = tree.0.path().join("b/orders-0");
+    fs::create_dir_all(&b).unwrap();
+    fs::write(b.join("00000000000000000060.log"), log(60..80).bytes()).unwrap();
+    let paths = [tree.log("a/orders-0", log(0..40)), b];
+    let answer = told(&paths, &[], 1);
+    let pair = &answer["pairs"][0];
+    assert_eq!((&pair["nothingCompared"], &pair["equalUpTo"]), (&json!(true), &Value::Null), "{answer:#}");
+    let table = String::from_utf8(compare(&paths, &[]).stdout).unwrap();
+    assert!(table.contains("nothing to compare: a holds offsets 0–39, b holds offsets 60–79"), "{table}");
+    assert!(!table.contains("equal below"), "{table}");
+    // One offset in common is enough to say so.
+    let c = tree.0.path().join("c/orders-0");
+    fs::create_dir_all(&c).unwrap();
+    fs::write(c.join("00000000000000000039.log"), log(39..80).bytes()).unwrap();
+    let answer = told(&[paths[0].clone(), c], &[], 1);
+    assert_eq!((&answer["pairs"][0]["nothingCompared"], &answer["pairs"][0]["equalUpTo"]), (&json!(false), &json!(40)));
+}
+
+#[test]
 fn another_time_of_appending_is_a_difference() {
     let log =
         |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));

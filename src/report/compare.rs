@@ -58,7 +58,8 @@ pub struct Pair {
     /// Whether nothing could be compared: no record of a mirror could be matched, or the two have no offset in
     /// common.
     pub nothing_compared: bool,
-    /// Both hold the same below this offset, from the larger of their starts on; `null` for mirrors.
+    /// Both hold the same below this offset, from the larger of their starts on; `null` for mirrors, and where
+    /// nothing was compared.
     pub equal_up_to: Option<i64>,
     /// Where an interrupted run stopped comparing: nothing is said of what stands from here on; `null` where
     /// both were compared to their ends.

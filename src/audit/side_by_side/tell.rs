@@ -84,7 +84,10 @@ impl Teller<'_> {
         }
         told.ranges_omitted = omitted;
         told.equal = comparison.agrees() && comparison.rest.is_none();
-        told.equal_up_to = Some(comparison.equal_up_to().0);
+        let ends = told.a.log_end_offset.min(told.b.log_end_offset);
+        told.nothing_compared =
+            comparison.agrees() && comparison.from.0 >= ends && told.a.records + told.b.records > 0;
+        told.equal_up_to = (!told.nothing_compared).then(|| comparison.equal_up_to().0);
         told.stopped_at = comparison.stopped_at.map(|offset| offset.0);
         told.first_difference = comparison.first_difference.map(|offset| offset.0);
         told.compaction_only = comparison.compaction_only();

@@ -187,6 +187,10 @@ fn state(pair: &Pair) -> String {
         };
         return format!("matched by {}: {equal}", named(&pair.matched_by));
     }
+    if pair.nothing_compared {
+        let [a, b] = [&pair.a, &pair.b].map(|side| offset_range(side));
+        return format!("nothing to compare: a holds {a}, b holds {b}");
+    }
     let up_to = pair.equal_up_to.unwrap_or(0);
     if let (Some(stopped), None) = (pair.stopped_at, pair.first_difference) {
         return format!("equal below offset {up_to}; not compared from offset {stopped} on");
@@ -196,6 +200,13 @@ fn state(pair: &Pair) -> String {
         (None, false, _) => format!("equal below offset {up_to}; one of them goes on behind it"),
         (None, true, true) => format!("equal below offset {up_to}, but for what compaction took"),
         (None, true, false) => format!("equal below offset {up_to}"),
+    }
+}
+
+fn offset_range(side: &Side) -> String {
+    match side.log_end_offset.checked_sub(1).filter(|last| *last >= side.log_start_offset) {
+        Some(last) => offsets(side.log_start_offset, last),
+        None => "no offset".to_owned(),
     }
 }
 
