@@ -595,6 +595,20 @@ fn logs_without_a_common_offset_are_not_called_equal() {
 }
 
 #[test]
+fn records_of_one_key_are_matched_in_the_order_of_their_offsets() {
+    let log = |from: usize| {
+        (from..40).fold(SegmentBuilder::new(), |log, at| log.batch(batch().record("account", format!("{at}"))))
+    };
+    let tree = Tree::new();
+    tree.log("a/orders-0", log(0));
+    tree.log("b/east.orders-0", log(0));
+    let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+    let answer = told(&paths, &["--mirror", "orders=east.orders", "--key", "record-key"], 0);
+    let mapping = &answer["pairs"][0]["mirror"]["mapping"];
+    assert_eq!(mapping, &json!([{"firstA": 0, "lastA": 39, "firstB": 0, "records": 40}]));
+}
+
+#[test]
 fn another_time_of_appending_is_a_difference() {
     let log =
         |time| SegmentBuilder::new().batch(batch().producer(7, 0, 0).append_time(time).record("k", "v"));

@@ -148,14 +148,14 @@ pub(super) fn matched(
     let mut held: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
     rows.for_each(&|| false, |row: &Row| {
         if current != Some(row.identity) {
-            settle(&held, pairs, logs, &mut fates)?;
+            settle(&mut held, pairs, logs, &mut fates)?;
             held.clear();
             current = Some(row.identity);
         }
         held.entry(row.partition).or_default().push(row.offset);
         Ok(())
     })?;
-    settle(&held, pairs, logs, &mut fates)?;
+    settle(&mut held, pairs, logs, &mut fates)?;
 
     let mut told: Vec<Option<Matched>> = pairs
         .iter()
@@ -235,13 +235,18 @@ fn withheld_last<'o>(offsets: &'o [Offset], log: usize, logs: Logs<'_>, from: Be
     Cow::Owned(offsets)
 }
 
-/// Matches the records of one content.
+/// Matches the records of one content, or of one key.
 fn settle(
-    held: &BTreeMap<u32, Vec<Offset>>,
+    held: &mut BTreeMap<u32, Vec<Offset>>,
     pairs: &[DirPair],
     logs: Logs<'_>,
     fates: &mut Sorter<Fate>,
 ) -> Result<(), AuditError> {
+    // Rows of one key come by their contents.
+    for offsets in held.values_mut() {
+        offsets.sort_unstable();
+    }
+    let held = &*held;
     // Whether another partition of the source has the record.
     let elsewhere = |number: u32, pair: &DirPair| {
         pairs.iter().enumerate().any(|(at, other)| {
