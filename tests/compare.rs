@@ -348,9 +348,9 @@ fn records_without_the_key_are_no_equality() {
     };
     let tree = Tree::new();
     tree.log("a/orders-0", log(&["{\"id\":1}", "{\"id\":2}", "{}"]));
-    tree.log("a/orders-1", log(&["{}"]));
+    tree.log("a/orders-1", log(&["{}", "no JSON"]));
     tree.log("b/east.orders-0", log(&["{\"id\":1}", "{\"id\":2}"]));
-    tree.log("b/east.orders-1", log(&["{}"]));
+    tree.log("b/east.orders-1", log(&["{}", "no JSON"]));
     let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
     let mirror = ["--mirror", "orders=east.orders", "--key"];
     for key in ["json:/orderId", "header:id"] {
@@ -359,6 +359,10 @@ fn records_without_the_key_are_no_equality() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(&format!("--key {key}: no record of a mirror")), "{said}");
     }
+    tree.log("c/orders-0", log(&["no JSON"]));
+    tree.log("d/east.orders-0", log(&["no JSON"]));
+    let no_json = [tree.0.path().join("c"), tree.0.path().join("d")];
+    assert_eq!(compare(&no_json, &[&mirror[..], &["json:/id"]].concat()).status.code(), Some(2));
     let answer = told(&paths, &[&mirror[..], &["json:/id"]].concat(), 3);
     let nothing: Vec<_> =
         answer["pairs"].as_array().unwrap().iter().map(|pair| &pair["nothingCompared"]).collect();
@@ -573,7 +577,9 @@ fn a_record_that_a_mirror_has_in_another_partition_is_not_unknown_to_the_source(
 #[test]
 fn logs_without_a_common_offset_are_not_called_equal() {
     let log = |keys: std::ops::Range<i64>| {
-        keys.clone().fold(SegmentBuilder::at(keys.start), |log, key| log.batch(batch().record(format!("k{key}"), "v")))
+        keys.clone().fold(SegmentBuilder::at(keys.start), |log, key| {
+            log.batch(batch().time(1_700_000_000_000 + key).record(format!("k{key}"), "v"))
+        })
     };
     let tree = Tree::new();
     let b = tree.0.path().join("b/orders-0");

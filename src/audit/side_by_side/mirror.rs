@@ -203,11 +203,12 @@ pub(super) fn keyed(
     let of = pairs.iter().filter(|pair| pair.matched_by == MatchedBy::Record);
     let outcomes: Vec<_> = of.flat_map(|pair| [pair.a, pair.b]).filter_map(|at| outcomes.get(at)).collect();
     let is_read = outcomes.iter().all(|outcome| !outcome.interrupted);
-    let without: u64 = outcomes.iter().map(|outcome| outcome.counts.without_key).sum();
+    let counts = outcomes.iter().map(|outcome| outcome.counts);
+    let without: u64 = counts.map(|counts| counts.without_key.saturating_add(counts.not_decoded())).sum();
     if is_read && without > 0 && outcomes.iter().all(|outcome| outcome.counts.keyed == 0) {
         return Err(AuditError::Usage(format!(
-            "--key {spec}: no record of a mirror or its source has it, nothing can be matched (`dedup-audit keys` \
-             shows what there is)"
+            "--key {spec}: no record of a mirror or its source has it, {without} have none or cannot be decoded: nothing \
+             can be matched (`dedup-audit keys` shows what there is)"
         )));
     }
     Ok(())
