@@ -147,7 +147,8 @@ fn an_incremental_archive_is_read_and_what_it_leaves_out_is_said() {
     let log = "00000000000000000000.log";
     let packed = |listed: &[u8]| {
         let mut plain = Vec::new();
-        let mut entries: Vec<PathBuf> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut entries: Vec<PathBuf> =
+            fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).collect();
         entries.sort();
         for path in entries {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -194,7 +195,10 @@ fn an_incremental_archive_is_read_and_what_it_leaves_out_is_said() {
     for archive in packed(format!("Y{log}\0N{later}\0\0").as_bytes()) {
         let (_, told) = answer(&["scan"], &[&archive]);
         let coverage = told["coverage"].to_string();
-        assert!(coverage.contains("what changed since another one") && coverage.contains(later), "{coverage}");
+        assert!(
+            coverage.contains("what changed since another one") && coverage.contains(later),
+            "{coverage}"
+        );
         assert_eq!(told["verdict"]["complete"], false);
     }
 }
@@ -212,7 +216,10 @@ fn an_archive_behind_an_archive_is_said_however_far_it_stands() {
         for archive in written(&filled(&one), folder.path()) {
             let (status, told) = answer(&["scan"], &[&archive]);
             let coverage = told["coverage"].to_string();
-            assert!(coverage.contains("bytes behind the end of the archive"), "{zeros} {status:?} {coverage}");
+            assert!(
+                coverage.contains("bytes behind the end of the archive"),
+                "{zeros} {status:?} {coverage}"
+            );
         }
         for archive in written(&filled(&[]), folder.path()) {
             let (_, told) = answer(&["scan"], &[&archive]);

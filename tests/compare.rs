@@ -434,7 +434,10 @@ fn a_mirror_of_what_is_committed_lacks_nothing_that_was_aborted_and_retried() {
         told(&paths, &["--mirror", "orders=east.orders"], status)["pairs"][0]["mirror"].clone()
     };
     let held = mirror("b", 0);
-    assert_eq!((&held["matched"], &held["missing"], &held["missingWithheld"]), (&json!(3), &json!(2), &json!(2)));
+    assert_eq!(
+        (&held["matched"], &held["missing"], &held["missingWithheld"]),
+        (&json!(3), &json!(2), &json!(2))
+    );
     assert_eq!(held["mapping"][0]["firstA"], 3, "the committed ones stand for them: {held:#}");
     let restarted = mirror("c", 0);
     let matched_withheld = (&restarted["missing"], &restarted["repeated"], &restarted["surplusWithheld"]);
@@ -457,7 +460,10 @@ fn a_mirror_repeats_nothing_where_its_own_transactions_were_aborted() {
     let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
     let answer = told(&paths, &["--mirror", "orders=east.orders"], 0);
     let mirror = &answer["pairs"][0]["mirror"];
-    assert_eq!((&mirror["extra"], &mirror["repeated"], &mirror["surplusWithheld"]), (&json!(1), &json!(1), &json!(2)));
+    assert_eq!(
+        (&mirror["extra"], &mirror["repeated"], &mirror["surplusWithheld"]),
+        (&json!(1), &json!(1), &json!(2))
+    );
     assert_eq!(mirror["mapping"][0]["firstB"], 3);
 }
 
@@ -465,7 +471,8 @@ fn a_mirror_repeats_nothing_where_its_own_transactions_were_aborted() {
 fn what_a_cleaner_without_a_checkpoint_may_have_taken_is_only_possibly_lost() {
     let log = |kept: &dyn Fn(usize) -> bool, keys: usize| {
         (0..40).fold(SegmentBuilder::new(), |log, at| {
-            let record = batch().producer(1, 0, i32::try_from(at).unwrap()).record(format!("k{}", at % keys), "v");
+            let record =
+                batch().producer(1, 0, i32::try_from(at).unwrap()).record(format!("k{}", at % keys), "v");
             let time = 1_700_000_000_000 + i64::try_from(at).unwrap();
             if kept(at) { log.batch(record.time(time)) } else { log.skip_to(i64::try_from(at + 1).unwrap()) }
         })
@@ -474,7 +481,8 @@ fn what_a_cleaner_without_a_checkpoint_may_have_taken_is_only_possibly_lost() {
         let tree = Tree::new();
         let paths = [tree.log("a/state-0", log(&|_| true, keys)), tree.log("b/state-0", log(kept, keys))];
         for path in &paths {
-            fs::write(path.join("partition.metadata"), "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABQ\n").unwrap();
+            fs::write(path.join("partition.metadata"), "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABQ\n")
+                .unwrap();
         }
         let answer = told(&paths, &[], 1);
         let finding = &answer["findings"][0];
@@ -519,7 +527,8 @@ fn what_retention_or_compaction_took_is_neither_missing_nor_extra_in_a_mirror() 
         let paths = [tree.0.path().join(a), tree.0.path().join(b)];
         let answer = told(&paths, &["--mirror", "orders=east.orders"], status);
         let mirror = &answer["pairs"][0]["mirror"];
-        ["matched", "missing", "missingRemoved", "extra", "extraRemoved"].map(|name| mirror[name].as_u64().unwrap())
+        ["matched", "missing", "missingRemoved", "extra", "extraRemoved"]
+            .map(|name| mirror[name].as_u64().unwrap())
     };
     assert_eq!(mirror("headless", "whole-mirror", 0), [20, 0, 0, 20, 20]);
     assert_eq!(mirror("whole", "headless-mirror", 0), [20, 20, 20, 0, 0]);
@@ -565,7 +574,8 @@ fn a_record_that_a_mirror_has_in_another_partition_is_not_unknown_to_the_source(
     let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
     let answer = told(&paths, &["--mirror", "orders=east.orders"], 1);
     let pair = &answer["pairs"][1];
-    let counts = ["matched", "extra", "otherPartition", "repeated"].map(|name| pair["mirror"][name].as_u64().unwrap());
+    let counts =
+        ["matched", "extra", "otherPartition", "repeated"].map(|name| pair["mirror"][name].as_u64().unwrap());
     // Another topic is not the source.
     assert_eq!(counts, [1, 1, 1, 0]);
     let what: Vec<_> = pair["onlyB"].as_array().unwrap().iter().map(|range| &range["what"]).collect();
@@ -597,13 +607,17 @@ fn logs_without_a_common_offset_are_not_called_equal() {
     fs::create_dir_all(&c).unwrap();
     fs::write(c.join("00000000000000000039.log"), log(39..80).bytes()).unwrap();
     let answer = told(&[paths[0].clone(), c], &[], 1);
-    assert_eq!((&answer["pairs"][0]["nothingCompared"], &answer["pairs"][0]["equalUpTo"]), (&json!(false), &json!(40)));
+    assert_eq!(
+        (&answer["pairs"][0]["nothingCompared"], &answer["pairs"][0]["equalUpTo"]),
+        (&json!(false), &json!(40))
+    );
 }
 
 #[test]
 fn records_of_one_key_are_matched_in_the_order_of_their_offsets() {
     let log = |from: usize| {
-        (from..40).fold(SegmentBuilder::new(), |log, at| log.batch(batch().record("account", format!("{at}"))))
+        (from..40)
+            .fold(SegmentBuilder::new(), |log, at| log.batch(batch().record("account", format!("{at}"))))
     };
     let tree = Tree::new();
     tree.log("a/orders-0", log(0));

@@ -110,7 +110,8 @@ impl Topic {
 
 #[test]
 fn a_key_that_another_topic_has_too_is_stored_once() {
-    let topic = Topic::new(vec![one_by_one(&["a", "b", "c"])]).beside("bills-0", one_by_one(&["a", "b", "c"]));
+    let topic =
+        Topic::new(vec![one_by_one(&["a", "b", "c"])]).beside("bills-0", one_by_one(&["a", "b", "c"]));
     let list = topic.list("keys.txt", "a\nb\nc\n");
     let answer = told(&[topic.data()], &list, &[], 0);
     assert_eq!((&answer["storedOnce"], &answer["storedMore"]["count"]), (&json!(3), &json!(0)));
@@ -205,7 +206,10 @@ fn acknowledged_offsets_are_looked_up_in_each_topic_that_has_the_partition() {
     let topic = topic.beside("orders-1", one_by_one(&["d"]));
     let list = topic.list("sent2.csv", "key,offset\na,0\nc,1\n");
     let answer = told(&[topic.data()], &list, &more[..4], 0);
-    assert_eq!((&answer["acknowledged"]["unplaced"], &answer["acknowledged"]["storedThere"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (&answer["acknowledged"]["unplaced"], &answer["acknowledged"]["storedThere"]),
+        (&json!(1), &json!(1))
+    );
 }
 
 #[test]
@@ -218,7 +222,8 @@ fn an_entry_that_repeats_a_key_has_an_acknowledgement_of_its_own() {
     assert_eq!((&answer["storedOnce"], &answer["storedMore"]["count"]), (&json!(1), &json!(1)));
     let acknowledged = &answer["acknowledged"];
     assert_eq!((&acknowledged["entries"], &acknowledged["storedThere"]), (&json!(5), &json!(3)));
-    let said: Vec<_> = acknowledged["examples"].as_array().unwrap().iter().map(|one| one["what"].clone()).collect();
+    let said: Vec<_> =
+        acknowledged["examples"].as_array().unwrap().iter().map(|one| one["what"].clone()).collect();
     assert_eq!(said, ["behind-the-end", "another-key"]);
     // What is not looked up is counted: one key with very many entries.
     let mut text = "id,offset\n".to_owned();
@@ -226,7 +231,8 @@ fn an_entry_that_repeats_a_key_has_an_acknowledgement_of_its_own() {
         text.push_str("b,1\n");
     }
     let acknowledged = &told(&[topic.data()], &topic.list("many.csv", text), &more, 0)["acknowledged"];
-    let counts = ["entries", "storedThere", "unplaced", "elsewhere"].map(|name| acknowledged[name].as_u64().unwrap());
+    let counts =
+        ["entries", "storedThere", "unplaced", "elsewhere"].map(|name| acknowledged[name].as_u64().unwrap());
     assert_eq!(counts, [5000, 4097, 903, 0]);
 }
 
@@ -282,7 +288,8 @@ fn keys_without_a_finding_say_whether_their_records_differ() {
     for round in 0..4 {
         let keys = (0..20).map(|at| (format!("city-{at}"), "name".to_owned()));
         let news = (0..5).map(|at| (format!("news-{round}-{at}"), "n".to_owned()));
-        let changing = [("x".to_owned(), format!("state {round}")), ("y".to_owned(), format!("{}", round / 2))];
+        let changing =
+            [("x".to_owned(), format!("state {round}")), ("y".to_owned(), format!("{}", round / 2))];
         for ((key, value), at) in keys.chain(news).chain(changing).zip(0..) {
             let time = 1_700_000_000_000 + i64::from(round) * day + i64::from(at);
             let sent = batch().producer(i64::from(round) + 1, 0, at).time(time).record_at(time, key, value);
@@ -367,9 +374,17 @@ fn a_missing_key_in_the_lost_tail_of_an_old_leader_is_named() {
         .iter()
         .map(|key| (key["otherReplica"]["brokerId"].clone(), key["otherReplica"]["offset"].clone()))
         .collect();
-    assert_eq!(said, [(json!(2), json!(12)), (json!(2), json!(13)), (Value::Null, Value::Null)], "{answer:#}");
+    assert_eq!(
+        said,
+        [(json!(2), json!(12)), (json!(2), json!(13)), (Value::Null, Value::Null)],
+        "{answer:#}"
+    );
     assert_eq!(answer["evidenceComplete"], false);
-    assert!(answer["doubts"].to_string().contains("data-2/orders-1 holds records that"), "{}", answer["doubts"]);
+    assert!(
+        answer["doubts"].to_string().contains("data-2/orders-1 holds records that"),
+        "{}",
+        answer["doubts"]
+    );
     // Replicas that agree leave nothing open.
     let set = set.with_file_name("three-brokers-rejoined");
     let data = ["data-1", "data-2", "data-3"].map(|name| set.join(name));

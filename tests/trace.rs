@@ -295,3 +295,22 @@ fn a_key_that_is_not_there_says_what_the_key_is() {
     let (hidden, _) = json(&root, &["ORDER-9", "--redact", "keys"]);
     assert!(hidden["nearKeys"][0]["keyedHash"].is_string(), "{hidden}");
 }
+
+#[test]
+fn a_key_in_the_lost_tail_of_an_old_leader_is_not_called_unknown_without_a_word() {
+    let traced = |scenario: &str, key: &str| {
+        let set =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1").join(scenario);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+        command.args(["trace", key, "--key", "record-key", "--topic", "orders"]);
+        let output =
+            command.args(["data-1", "data-2", "data-3"].map(|data| set.join(data))).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = traced("three-brokers-diverged", "order-1052");
+    assert!(said.starts_with("No record has the business key order-1052."), "{said}");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("4 replicas that do not lead were not searched: compare shows"), "{said}");
+    // A key that the leader has says nothing of them.
+    assert!(!traced("three-brokers-rejoined", "order-1001").contains("not searched"));
+}

@@ -112,6 +112,13 @@ impl<'a> Logs<'a> {
         self.outcomes.iter().enumerate().map(view).collect()
     }
 
+    /// The directories of replicas that do not lead, without those of internal topics.
+    pub(super) fn replicas(&self) -> Vec<String> {
+        let dirs = self.prepared.inventory.partitions.iter().enumerate();
+        let led = |at: usize| self.prepared.leaders.get(at) == Some(&at);
+        dirs.filter(|(at, dir)| !led(*at) && !dir.internal).map(|(_, dir)| dir.display.clone()).collect()
+    }
+
     /// What it takes to read single records again.
     pub(super) fn second_look(&self) -> SecondLook<'_> {
         SecondLook {

@@ -266,6 +266,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
             partitions: &logs.judged,
             findings: &findings,
             events: std::mem::take(&mut events.0),
+            replicas: logs.replicas(),
         };
         story.tell(request, &found, &mut verifier)
     });

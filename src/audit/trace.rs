@@ -72,6 +72,8 @@ pub(super) struct Story<'a> {
     pub(super) partitions: &'a [Partition<'a>],
     pub(super) findings: &'a [Finding],
     pub(super) events: Vec<Event>,
+    /// Replicas that do not lead, by their directories.
+    pub(super) replicas: Vec<String>,
 }
 
 impl Story<'_> {
@@ -83,6 +85,7 @@ impl Story<'_> {
         verifier: &mut Verifier<'_>,
     ) -> Trace {
         let mut copies = copies(self.relations, found);
+        let not_searched = if copies.is_empty() { self.replicas } else { Vec::new() };
         let findings = touching(self.findings, &copies);
         let events =
             around(std::mem::take(&mut self.events), &copies, self.partitions, &self.relations.rewinds);
@@ -114,6 +117,7 @@ impl Story<'_> {
             events,
             events_omitted,
             differences,
+            not_searched,
             visibility,
             findings: findings.iter().filter(|f| !f.id.is_empty()).map(|f| f.id.clone()).collect(),
             details: findings,

@@ -259,9 +259,10 @@ impl Comparison {
         let explained = |difference: &Difference| match difference.kind {
             DifferenceKind::OnlyA => b,
             DifferenceKind::OnlyB => a,
-            DifferenceKind::Records | DifferenceKind::Writer | DifferenceKind::LeaderEpoch | DifferenceKind::Time => {
-                false
-            }
+            DifferenceKind::Records
+            | DifferenceKind::Writer
+            | DifferenceKind::LeaderEpoch
+            | DifferenceKind::Time => false,
         };
         !self.differences.is_empty() && self.deciding.is_empty() && self.differences.iter().all(explained)
     }

@@ -39,7 +39,8 @@ impl Compared {
         let unmatched = |pair: &Pair| {
             pair.mirror.as_ref().is_some_and(|mirror| mirror.unmatched > 0 || mirror.repeated_removed > 0)
         };
-        self.unpaired_with_data == 0 && !self.pairs.iter().any(|pair| pair.nothing_compared || unmatched(pair))
+        self.unpaired_with_data == 0
+            && !self.pairs.iter().any(|pair| pair.nothing_compared || unmatched(pair))
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Trace {
     pub events_omitted: u64,
     /// The fields in which the copies differ.
     pub differences: Vec<Difference>,
+    /// Where no copy was found: replicas that do not lead. The key was not looked for in what only they hold.
+    pub not_searched: Vec<String>,
     /// What consumers that count the key get, summed over the topics; each has its own in `identities`.
     pub visibility: Visibility,
     /// The ids of the findings that touch the copies and that `scan` tells of these files as well.
@@ -68,6 +70,7 @@ impl Trace {
             events: Vec::new(),
             events_omitted: 0,
             differences: Vec::new(),
+            not_searched: Vec::new(),
             visibility: Visibility::default(),
             findings: Vec::new(),
             details: Vec::new(),
@@ -148,6 +151,15 @@ pub fn write(answer: &Answer<Trace>, zone: &Zone, width: Width, out: &mut dyn Wr
     page.write(out)
 }
 
+fn not_searched(page: &mut Page, trace: &Trace) {
+    if !trace.not_searched.is_empty() {
+        let replicas = counted(trace.not_searched.len() as u64, "replica");
+        let said =
+            format!("{replicas} that do not lead were not searched: compare shows what only they hold");
+        page.item(2, &said);
+    }
+}
+
 fn head(page: &mut Page, trace: &Trace) {
     let key = Terminal::text(&trace.key).cut(VALUE_COLUMNS).to_string();
     let all = (trace.copies.len() as u64).saturating_add(trace.copies_omitted);
@@ -173,6 +185,7 @@ fn head(page: &mut Page, trace: &Trace) {
             page.item(2, &format!("sampled record keys that are nearly so: {}", near.join(", ")));
         }
         page.item(2, "--key names another field that identifies an event");
+        not_searched(page, trace);
         return;
     }
     let stored: Vec<String> = trace.identities.iter().map(|identity| stored(trace, identity)).collect();

@@ -103,7 +103,8 @@ impl Acknowledgements {
         records: &BTreeMap<At, Candidate>,
     ) -> Option<Acknowledged> {
         let examples = self.examples.into_iter().map(|Example { mut told, meant }| {
-            let most = |meant: &&Meant| (keys(known.topics.of_partition(meant.directory)), Reverse(meant.directory));
+            let most =
+                |meant: &&Meant| (keys(known.topics.of_partition(meant.directory)), Reverse(meant.directory));
             let Some(meant) = meant.iter().max_by_key(most) else { return told };
             if let Some(dir) = known.inventory.partitions.get(meant.directory) {
                 (told.topic, told.partition) = (Some(dir.topic.clone()), dir.partition);

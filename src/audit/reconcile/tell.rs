@@ -170,7 +170,9 @@ impl<'k> Telling<'k> {
         self.name_findings();
         let unexplained = self.answer.stored_more.keys.iter().zip(&self.more_places);
         places.extend(
-            unexplained.filter(|(key, _)| key.findings.is_empty()).flat_map(|(_, places)| places.iter().copied()),
+            unexplained
+                .filter(|(key, _)| key.findings.is_empty())
+                .flat_map(|(_, places)| places.iter().copied()),
         );
         let records = lookup::records(self.known.look, &places, (self.known.wanted)())?;
         self.compare_contents(&records);

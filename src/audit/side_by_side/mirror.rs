@@ -61,8 +61,7 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 5] =
-        [Self::Matched, Self::Missing, Self::Extra, Self::Repeated, Self::OtherPartition];
+    const ALL: [Self; 5] = [Self::Matched, Self::Missing, Self::Extra, Self::Repeated, Self::OtherPartition];
 
     const fn name(self) -> &'static str {
         match self {
@@ -174,7 +173,8 @@ pub(super) fn matched(
             _ if logs.withholds(side, fate.at) => Excuse::Withheld,
             Kind::Missing if logs.lost_records(pair.b) && matched.may_be_gone(0, fate.at) => Excuse::Removed,
             Kind::Extra | Kind::Repeated | Kind::OtherPartition
-                if logs.lost_records(pair.a) && matched.may_be_gone(1, fate.at) => {
+                if logs.lost_records(pair.a) && matched.may_be_gone(1, fate.at) =>
+            {
                 Excuse::Removed
             }
             Kind::Missing | Kind::Extra | Kind::Repeated | Kind::OtherPartition => Excuse::None,

@@ -150,11 +150,8 @@ fn compare_all(
         places: shares.places,
     };
     let teller = tell::Teller { inventory: &inventory, subjects: &subjects, outcomes: &outcomes, listed };
-    let mut answer = Compared {
-        unpaired: unpaired.names,
-        unpaired_with_data: unpaired.with_data,
-        ..Compared::default()
-    };
+    let mut answer =
+        Compared { unpaired: unpaired.names, unpaired_with_data: unpaired.with_data, ..Compared::default() };
     let (mut replicas, mut told_pairs) = (Vec::new(), Vec::new());
     let mut interrupted = outcomes.iter().any(|outcome| outcome.interrupted);
     for (pair, mirror) in pairs.iter().zip(mirrors.drain(..)) {

@@ -316,7 +316,8 @@ impl Index {
         }
         let shown = String::from_utf8_lossy(name).escape_debug().to_string();
         let files = some_names(names.iter().map(String::as_str));
-        let said = format!("{shown}: an archive of what changed since another one, without {files}: not read");
+        let said =
+            format!("{shown}: an archive of what changed since another one, without {files}: not read");
         self.remark(at, Weight::Damage, said);
     }
 
@@ -417,7 +418,9 @@ impl Index {
             }
             from = from.saturating_add(u64::try_from(there).unwrap_or(u64::MAX));
         }
-        let said = format!("zeros behind the end of the archive: what stands behind {LARGEST_END} of them is not read");
+        let said = format!(
+            "zeros behind the end of the archive: what stands behind {LARGEST_END} of them is not read"
+        );
         self.remark(from, Weight::Damage, said);
     }
 

@@ -183,7 +183,9 @@ fn state(pair: &Pair) -> String {
             (false, ..) => "the mirror differs",
             (true, true, _) => "nothing could be matched",
             (true, false, 0) => "the mirror holds what the source holds",
-            (true, false, _) => "the mirror holds what the source holds, of the records that could be matched",
+            (true, false, _) => {
+                "the mirror holds what the source holds, of the records that could be matched"
+            }
         };
         return format!("matched by {}: {equal}", named(&pair.matched_by));
     }
@@ -266,7 +268,9 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
     ] {
         if removed > 0 {
             let removed = number(removed);
-            let said = format!("{removed} of the {what} ones the {where_to} may have held before retention or compaction");
+            let said = format!(
+                "{removed} of the {what} ones the {where_to} may have held before retention or compaction"
+            );
             page.item(2, &said);
         }
     }

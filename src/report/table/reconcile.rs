@@ -7,7 +7,9 @@ use crate::finding::BusinessKey;
 use crate::report::answer::Answer;
 use crate::report::escape::Terminal;
 use crate::report::layout::{Page, Width};
-use crate::report::reconcile::{Contents, Acknowledgement, MissingStretch, Neighbour, Reconciled, Seen, StoredKey};
+use crate::report::reconcile::{
+    Acknowledgement, Contents, MissingStretch, Neighbour, Reconciled, Seen, StoredKey,
+};
 use crate::report::wording::{Zone, business_key, counted, number};
 use std::io::{self, Write};
 
@@ -284,7 +286,10 @@ fn acknowledged(page: &mut Page, told: &Reconciled) {
     if told.unplaced > 0 {
         page.item(
             2,
-            &format!("{} could not be looked up: no partition named, or too many records or entries with the key", number(told.unplaced)),
+            &format!(
+                "{} could not be looked up: no partition named, or too many records or entries with the key",
+                number(told.unplaced)
+            ),
         );
     }
     for one in told.examples.iter().take(SHOWN) {
@@ -305,12 +310,7 @@ fn acknowledgement(one: &Acknowledgement) -> String {
         Some(topic) => format!("{}-{}", named(topic), one.partition),
         None => format!("partition {}", one.partition),
     };
-    format!(
-        "{} (line {}): offset {} of {partition} {what}",
-        key(&one.business_key),
-        one.line,
-        one.offset,
-    )
+    format!("{} (line {}): offset {} of {partition} {what}", key(&one.business_key), one.line, one.offset,)
 }
 
 fn unexpected_keys(page: &mut Page, told: &Reconciled) {
