@@ -77,6 +77,7 @@ const NAMES: &[&str] = &[
     "directories",
     "replicaOf",
     "unpaired",
+    "notSearched",
     "file",
     "files",
     "path",
@@ -379,9 +380,8 @@ impl Redactor {
         }
         let kind = match field {
             "topic" | "topics" | "topicName" | "sourceTopic" => "topic",
-            "directory" | "directories" | "replicaOf" | "unpaired" | "file" | "files" | "a" | "b" => {
-                "directory"
-            }
+            "directory" | "directories" | "replicaOf" | "unpaired" | "notSearched" | "file" | "files"
+            | "a" | "b" => "directory",
             "path" | "paths" | "emptyPaths" | "baseline" | "tempDir" => "path",
             "volatile" | "pointer" | "field" | "ignoreField" | "expectKey" => "field",
             OPTION => "option",

@@ -190,7 +190,7 @@ fn state(pair: &Pair) -> String {
         return format!("matched by {}: {equal}", named(&pair.matched_by));
     }
     if pair.nothing_compared {
-        let [a, b] = [&pair.a, &pair.b].map(|side| offset_range(side));
+        let [a, b] = [&pair.a, &pair.b].map(offset_range);
         return format!("nothing to compare: a holds {a}, b holds {b}");
     }
     let up_to = pair.equal_up_to.unwrap_or(0);

@@ -310,7 +310,7 @@ fn acknowledgement(one: &Acknowledgement) -> String {
         Some(topic) => format!("{}-{}", named(topic), one.partition),
         None => format!("partition {}", one.partition),
     };
-    format!("{} (line {}): offset {} of {partition} {what}", key(&one.business_key), one.line, one.offset,)
+    format!("{} (line {}): offset {} of {partition} {what}", key(&one.business_key), one.line, one.offset)
 }
 
 fn unexpected_keys(page: &mut Page, told: &Reconciled) {
