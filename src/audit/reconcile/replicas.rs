@@ -10,8 +10,8 @@ use crate::finding::{BusinessKey, Code, Copy, Finding};
 use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Offsets of a range that are looked at.
-const LOOKED_AT: i64 = 10_000;
+/// Records that are looked at; of what stands behind them it is said that it was not.
+const LOOKED_AT: usize = 10_000;
 
 /// What stands in replicas that do not lead, and not in the one that does.
 #[derive(Debug, Default)]
@@ -26,19 +26,24 @@ impl Elsewhere {
         let led: BTreeSet<usize> = known.led.iter().copied().collect();
         let parted = |finding: &&Finding| finding.code == Code::ReplicaDivergence;
         let (mut places, mut findings) = (BTreeSet::<At>::new(), BTreeMap::new());
+        let mut elsewhere = Self::default();
         for finding in known.findings.iter().filter(parted) {
             for range in &finding.ranges {
                 let others = known.inventory.partitions.iter().enumerate().filter(|(at, dir)| {
                     !led.contains(at) && !dir.internal && range.directories.contains(&dir.display)
                 });
-                for at in others.filter_map(|(at, _)| u32::try_from(at).ok()) {
-                    let last = range.last_offset.min(range.first_offset.saturating_add(LOOKED_AT));
-                    places.extend((range.first_offset..=last).map(|offset| (at, Offset(offset))));
+                for (at, dir) in others {
+                    let at = u32::try_from(at).unwrap_or(u32::MAX);
+                    let left = LOOKED_AT.saturating_sub(places.len());
+                    let mut offsets = range.first_offset..=range.last_offset;
+                    places.extend(offsets.by_ref().take(left).map(|offset| (at, Offset(offset))));
+                    if !offsets.is_empty() {
+                        elsewhere.directories.insert((dir.display.clone(), finding.id.clone()));
+                    }
                     findings.insert(at, finding.id.clone());
                 }
             }
         }
-        let mut elsewhere = Self::default();
         for ((at, _), candidate) in lookup::records(known.look, &places, (known.wanted)())? {
             let copy = known.relations.told(&candidate.copy);
             let finding = findings.get(&at).cloned().unwrap_or_default();
