@@ -102,7 +102,7 @@ pub enum SnapshotError {
     #[error("entry count at {CHECKSUM_FROM}: {0} is negative")]
     NegativeCount(i32),
     /// The file ends before the entries that it counts.
-    #[error("{count} entries need {need} bytes, file has {have}")]
+    #[error("{count} {} need {need} bytes, file has {have}", if *count == 1 { "entry" } else { "entries" })]
     MissingEntries {
         /// Entries that the file counts.
         count: u32,

@@ -2,10 +2,16 @@
 //!
 //! Which differences are contradictions is told in the facts. An empty snapshot is valid, entries
 //! of producers without records are valid, and missing producers have usually expired.
+//!
+//! What to do follows from how a broker loads the state: it deletes snapshots whose number lies behind
+//! the log's end or not behind its start, begins from the newest that it can read, deleting those that
+//! it cannot, and reads the log behind it. Only after a clean stop, and with no snapshot left at all, it
+//! takes the state as empty (`UnifiedLog.rebuildProducerState`, `ProducerStateManager.truncateAndReload`,
+//! `loadFromSnapshot`).
 
 use super::Partition;
 use super::draft::{about, by_topic, count, dropped, finding, kept, lines};
-use crate::facts::{SnapshotConflict, SnapshotConflictKind};
+use crate::facts::{PartitionContext, Snapshot, SnapshotConflict, SnapshotConflictKind};
 use crate::finding::{Code, Confidence, Finding, SnapshotDifference};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,22 +42,16 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     for (_, conflict) in &conflicts {
         *kinds.entry(conflict.kind).or_default() += 1;
     }
-    finding.facts = kinds.iter().map(|(&kind, &number)| format!("{number} × {}", what(kind))).collect();
+    if kinds.len() > 1 {
+        let number_of =
+            |(&kind, &number): (&SnapshotConflictKind, &u64)| format!("{number} × {}", what(kind));
+        finding.facts = kinds.iter().map(number_of).collect();
+    }
     finding.facts.push("the log was followed, not the snapshot".to_owned());
     finding.alternatives = alternatives(&kinds);
     finding.would_settle =
         lines(["the broker's log at its last start", "the snapshots of the other replicas"]);
-    finding.advice = if all_damaged {
-        lines([
-            "a broker deletes such a file when it loads the log, and builds the state from an older snapshot and what \
-             follows in the log: nothing has to be done, as long as an older one or the whole log is there",
-        ])
-    } else {
-        lines([
-            "a broker that loads such a state answers retries wrongly: look for repeats behind these offsets",
-            "while the broker is stopped, move the file away; the broker rebuilds it from older snapshots and the log",
-        ])
-    };
+    finding.advice = advice(topic, partitions);
     finding.snapshots = conflicts
         .iter()
         .map(|&(partition, conflict)| SnapshotDifference {
@@ -63,6 +63,100 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         })
         .collect();
     Some(finding)
+}
+
+/// What a broker does with a snapshot that is told of when it loads the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate<'a> {
+    /// The state begins from it, and an older one is sound.
+    LoadedBefore(&'a str),
+    /// The state begins from it, and no other one could take its place.
+    LoadedAlone,
+    /// It is deleted, and the state begins from an older one.
+    DeletedBefore(&'a str),
+    /// It is deleted, and the state is built from the log, from this offset on.
+    DeletedAlone(i64),
+    /// Its number is not within the log: it is deleted and never loaded.
+    Outside,
+    /// A newer one is loaded.
+    Behind(&'a str),
+}
+
+fn fate<'a>(&(context, facts): &Partition<'a>, conflict: &SnapshotConflict) -> Fate<'a> {
+    let (start, offset) = (context.log_start_offset, conflict.offset);
+    if conflict.kind == SnapshotConflictKind::BeyondLogEnd || offset <= start {
+        return Fate::Outside;
+    }
+    let is_loaded = |one: &&Snapshot| {
+        one.entries.is_ok()
+            && one.offset > start
+            && (one.offset <= facts.log_end_offset || !end_is_known(context))
+    };
+    let newest = |list: &mut dyn Iterator<Item = &'a Snapshot>| list.max_by_key(|one| one.offset);
+    let usable = || context.snapshots.iter().filter(is_loaded);
+    if let Some(newer) = newest(&mut usable().filter(|one| one.offset > offset)) {
+        return Fate::Behind(&newer.file);
+    }
+    let is_sound = |one: &&Snapshot| {
+        one.offset < offset && facts.snapshot_conflicts.iter().all(|conflict| conflict.file != one.file)
+    };
+    let older = newest(&mut usable().filter(is_sound));
+    match (conflict.kind, older) {
+        (SnapshotConflictKind::Damaged, Some(older)) => Fate::DeletedBefore(&older.file),
+        (SnapshotConflictKind::Damaged, None) => Fate::DeletedAlone(start.0),
+        (_, Some(older)) => Fate::LoadedBefore(&older.file),
+        (_, None) => Fate::LoadedAlone,
+    }
+}
+
+/// Whether the log ends where its files do; those of a running broker are of several moments.
+fn end_is_known(context: &PartitionContext) -> bool {
+    context.clean_shutdown != Some(false)
+}
+
+fn advice(topic: &str, partitions: &[Partition<'_>]) -> Vec<String> {
+    let mut fates: BTreeMap<Fate<'_>, BTreeSet<String>> = BTreeMap::new();
+    for partition in partitions {
+        for conflict in &partition.1.snapshot_conflicts {
+            let file = format!("{topic}-{}/{}", partition.0.partition, conflict.file);
+            fates.entry(fate(partition, conflict)).or_default().insert(file);
+        }
+    }
+    // What is to be done comes first.
+    fates.iter().take(3).map(|(fate, files)| {
+        let first = files.first().map_or("", String::as_str);
+        let file = match files.len() {
+            0 | 1 => first.to_owned(),
+            more => format!("{first} (and {} more like it)", more - 1),
+        };
+        match fate {
+            Fate::LoadedBefore(older) => format!(
+                "a broker begins from {file} and answers retries wrongly: look for repeats behind it; while the broker \
+                 is stopped, move the file away, and it begins from the older {older} and the log behind that"
+            ),
+            Fate::LoadedAlone => format!(
+                "a broker begins from {file} and answers retries wrongly: look for repeats behind it; while the broker \
+                 is stopped, move the file and .kafka_cleanshutdown of its log directory away together, and it builds the \
+                 state from the log: no older sound snapshot is here, and after a clean stop without any a broker takes \
+                 the state as empty and forgets every producer"
+            ),
+            Fate::DeletedBefore(older) => format!(
+                "nothing has to be done about {file}: a broker deletes it when it loads the log, and builds the state from \
+                 the older {older} and what follows in the log"
+            ),
+            Fate::DeletedAlone(start) => format!(
+                "leave {file} where it is: a broker deletes it when it loads the log, and builds the state from the log, \
+                 from offset {start} on; without the file it would take the state as empty after a clean stop"
+            ),
+            Fate::Outside => format!(
+                "a broker deletes {file} when it loads the log, and begins from no state that lies outside it: look for \
+                 what is missing of the log, on other replicas first"
+            ),
+            Fate::Behind(newer) => format!(
+                "a broker does not load {file} as long as it can read the newer {newer}"
+            ),
+        }
+    }).collect()
 }
 
 fn alternatives(kinds: &BTreeMap<SnapshotConflictKind, u64>) -> Vec<crate::finding::Alternative> {
@@ -111,8 +205,8 @@ const fn what(kind: SnapshotConflictKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::SnapshotEntry;
     use crate::facts::script::{START, fold_in};
-    use crate::facts::{PartitionContext, Snapshot, SnapshotEntry};
     use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
 
     fn entry(id: i64, epoch: i16, sequence: i32, offset: i64, time: i64) -> SnapshotEntry {
@@ -214,6 +308,59 @@ mod tests {
         assert_eq!(told(7, Err("0 bytes".to_owned()), TWO), one(SnapshotConflictKind::Damaged));
         assert_eq!(told(90, Ok(Vec::new()), TWO), one(SnapshotConflictKind::BeyondLogEnd));
         assert!(told(90, Ok(Vec::new()), "D 5/0 0..4; damage").is_empty());
+    }
+
+    fn advised(
+        start: i64,
+        snapshots: &[(i64, Result<Vec<SnapshotEntry>, String>)],
+        script: &str,
+    ) -> Vec<String> {
+        let snapshots = snapshots.iter().map(|(number, entries)| Snapshot {
+            file: format!("{number}.snapshot"),
+            offset: Offset(*number),
+            entries: entries.clone(),
+        });
+        let context = PartitionContext {
+            snapshots: snapshots.collect(),
+            log_start_offset: Offset(start),
+            ..PartitionContext::default()
+        };
+        let (context, facts) = fold_in(context, script);
+        judge(&[(&context, &facts)]).into_iter().flat_map(|finding| finding.advice).collect()
+    }
+
+    #[test]
+    fn the_only_snapshot_is_not_moved_away_alone() {
+        let wrong = || (7, Ok(vec![entry(5, 0, 9, 6, 3)]));
+        let alone = advised(0, &[wrong()], TWO);
+        assert!(alone[0].starts_with("a broker begins from orders-0/7.snapshot"), "{alone:#?}");
+        assert!(
+            alone[0].contains("and .kafka_cleanshutdown of its log directory away together"),
+            "{alone:#?}"
+        );
+        let sound = || (6, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)]));
+        let older = advised(0, &[sound(), wrong()], TWO);
+        assert!(older[0].contains("begins from the older 6.snapshot and the log behind that"), "{older:#?}");
+        // Below the log start it is deleted before it could serve; one that is wrong itself serves nobody.
+        let deleted = advised(6, &[sound(), wrong()], TWO);
+        assert!(deleted[0].contains(".kafka_cleanshutdown"), "{deleted:#?}");
+        let both = advised(0, &[(6, Ok(vec![entry(5, 0, 9, 4, 3)])), wrong()], TWO);
+        assert!(both[0].contains(".kafka_cleanshutdown"), "{both:#?}");
+        assert!(
+            both[1].contains("does not load orders-0/6.snapshot as long as it can read the newer 7"),
+            "{both:#?}"
+        );
+    }
+
+    #[test]
+    fn a_snapshot_behind_the_end_is_never_loaded_and_a_broken_one_stays_where_it_is() {
+        let behind = advised(0, &[(90, Ok(Vec::new()))], TWO);
+        assert!(behind[0].starts_with("a broker deletes orders-0/90.snapshot"), "{behind:#?}");
+        let broken = || (7, Err("0 bytes".to_owned()));
+        let alone = advised(0, &[broken()], TWO);
+        assert!(alone[0].contains("builds the state from the log, from offset 0 on"), "{alone:#?}");
+        let older = advised(0, &[(6, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)])), broken()], TWO);
+        assert!(older[0].contains("from the older 6.snapshot"), "{older:#?}");
     }
 
     #[test]
