@@ -9,14 +9,14 @@ use super::pass::PartitionOutcome;
 use super::prepare::partition_count;
 use super::trace::Values;
 use super::verify::Verifier;
-use super::{assemble, compared, routing, snapshots};
+use super::{assemble, compared, recreated, routing, snapshots};
 use crate::finding::Finding;
 use crate::input::{Inventory, PartitionDir};
 use crate::judgement::collisions::{BatchPlaces, Copies};
 use crate::judgement::offsets::Follower;
 use crate::judgement::reuse::Reused;
 use crate::judgement::rolled_back::RolledBack;
-use crate::judgement::{self, duplicates};
+use crate::judgement::{self, Beside, duplicates};
 use crate::plan::Proof;
 use crate::relations::{Relations, StoredCopy};
 use crate::report::model::Note;
@@ -58,7 +58,9 @@ pub(super) fn judge(
         Records::Read | Records::HeadersOnly => Copies::Unknown,
     };
     let as_of = logs.as_of();
-    findings.extend(judgement::single_facts(&logs.judged, &logs.sessions, copies, as_of, options.examples));
+    let continued = recreated::continued(logs);
+    let beside = Beside { ids: &prepared.internal.transactional_ids, continued: &continued, as_of };
+    findings.extend(judgement::single_facts(&logs.judged, &logs.sessions, copies, beside, options.examples));
     findings.extend(judgement::offsets::judge_followers(&followers(logs)));
     let counts = |topic: &str| partition_count(options, &prepared.internal, topic);
     let routed =

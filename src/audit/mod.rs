@@ -35,6 +35,7 @@ mod positions;
 mod prepare;
 mod progress;
 mod reconcile;
+mod recreated;
 mod relate;
 mod remembered;
 mod replicas;

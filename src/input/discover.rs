@@ -4,7 +4,7 @@ use super::archive;
 use super::inventory::{Inventory, LogDir, LogDirScope};
 use super::listing::{Listing, some_names};
 use super::log_dir::LogDirFiles;
-use super::partition::{Around, read};
+use super::partition::{Around, read, read_deleted};
 use super::replicas;
 use super::walk::Walk;
 use crate::error::AuditError;
@@ -64,13 +64,20 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
             walk.unread(&path, listing);
         } else if !files.read.is_empty() {
             let names = some_names(files.read.iter().map(String::as_str));
-            walk.remarks.note(&path, format!("was not named; read for what it says of what was: {names}"));
+            walk.remarks.note(
+                &path,
+                format!("not named itself; {names} in it were read for what they say of the logs that were"),
+            );
         }
         let around = Around { index, files: &files, leftovers: options.leftovers };
         for (partition, found) in &found.partitions {
             for mut read in read(partition, found, &around, &mut walk.remarks) {
                 read.display = shown.path(partition);
                 inventory.partitions.push(read);
+            }
+            if let Some(mut deleted) = read_deleted(partition, found, &around) {
+                deleted.display = shown.path(partition);
+                inventory.deleted.push(deleted);
             }
         }
         inventory.log_dirs.push(LogDir {

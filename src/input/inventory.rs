@@ -18,6 +18,9 @@ pub struct Inventory {
     pub log_dirs: Vec<LogDir>,
     /// Every directory of a partition, and with [`super::Leftovers::List`] what is left over of one.
     pub partitions: Vec<PartitionDir>,
+    /// `-delete` directories that are set aside: not audited, and looked into only for what they say of the
+    /// logs that took their place.
+    pub deleted: Vec<PartitionDir>,
     /// Which partitions are copies of each other; every partition is in exactly one group.
     pub replica_groups: Vec<ReplicaGroup>,
     /// What the reader of a report should know about the choice of files.

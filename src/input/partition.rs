@@ -152,6 +152,17 @@ fn grew(partition: &PartitionDir, found: &FoundPartition) -> bool {
         || last.place.names_beside().is_ok_and(|names| names.iter().any(is_new))
 }
 
+/// A `-delete` directory that [`read`] set aside. What is remarkable in it is nobody's trouble any more.
+pub(super) fn read_deleted(path: &Path, found: &FoundPartition, around: &Around<'_>) -> Option<PartitionDir> {
+    let mut unheard = Remarks::default();
+    let (name, _) = name_of(path, &mut unheard);
+    if name.state != State::Deleted || around.leftovers != Leftovers::SetAside || found.named {
+        return None;
+    }
+    let listed = Around { leftovers: Leftovers::List, ..*around };
+    read(path, found, &listed, &mut unheard).into_iter().find(|dir| dir.state == State::Deleted)
+}
+
 impl FoundPartition {
     fn wants(&self, file_name: &str) -> bool {
         self.chosen.as_ref().is_none_or(|chosen| chosen.contains(file_name))

@@ -1,16 +1,42 @@
 //! `sequence-gap` and `sequence-gap-explained`: one finding a topic, code and severity.
 //!
 //! The reason of each gap is told in the facts; here reasons become severity, words and the
-//! rivals. A gap is called a loss nowhere: what the files show is that numbers are missing.
+//! rivals. A gap is called a loss nowhere: what the files show is that numbers are missing. Where a deleted
+//! log of the same name ends just below it, nothing is.
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, finding, kept, lines};
+use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines};
 use crate::facts::{LogStartSource, PartitionContext};
 use crate::finding::{Code, Confidence, Finding, Gap, GapReason, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
-    by_topic(partitions).into_iter().flat_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
+/// Where a log goes on with the sequences of a deleted one of the same name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Continued {
+    /// The topic's name.
+    pub topic: String,
+    /// The partition's number.
+    pub partition: i32,
+    /// The producer.
+    pub producer_id: i64,
+    /// Where it goes on.
+    pub at_offset: i64,
+    /// The deleted directory, as a report shows it.
+    pub directory: String,
+    /// The last sequence in it.
+    pub last_sequence: i32,
+}
+
+impl Continued {
+    fn closes(&self, gap: &Gap) -> bool {
+        (&self.topic, self.partition, self.producer_id, self.at_offset)
+            == (&gap.topic, gap.partition, gap.producer_id, gap.at_offset)
+    }
+}
+
+pub(super) fn judge(partitions: &[Partition<'_>], continued: &[Continued]) -> Vec<Finding> {
+    let of_topic = |(topic, partitions): (&str, Vec<Partition<'_>>)| in_topic(topic, &partitions, continued);
+    by_topic(partitions).into_iter().flat_map(of_topic).collect()
 }
 
 #[derive(Default)]
@@ -21,13 +47,18 @@ struct Heap<'a> {
     /// Where the log begins, of partitions whose head is gone.
     heads: BTreeMap<i32, String>,
     by_reason: BTreeMap<GapReason, u64>,
+    /// The deleted logs that close them.
+    continued: Vec<&'a Continued>,
 }
 
-fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Vec<Finding> {
-    let mut heaps: BTreeMap<(Code, Severity), Heap<'_>> = BTreeMap::new();
+fn in_topic(topic: &str, partitions: &[Partition<'_>], continued: &[Continued]) -> Vec<Finding> {
+    // Those that a deleted log closes stand by themselves.
+    let mut heaps: BTreeMap<((Code, Severity), bool), Heap<'_>> = BTreeMap::new();
     for (context, facts) in partitions {
         for gap in &facts.gaps {
-            let heap = heaps.entry(class(gap.reason)).or_default();
+            let closed = continued.iter().find(|continued| continued.closes(gap));
+            let heap = heaps.entry((class(gap.reason), closed.is_some())).or_default();
+            heap.continued.extend(closed);
             heap.gaps.push(gap);
             heap.partitions.insert(context.partition);
             if matches!(gap.reason, GapReason::Retention | GapReason::LogStartMoved) {
@@ -36,13 +67,51 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Vec<Finding> {
             *heap.by_reason.entry(gap.reason).or_default() += 1;
         }
         for &(reason, omitted) in &facts.gaps_omitted {
-            let heap = heaps.entry(class(reason)).or_default();
+            let heap = heaps.entry((class(reason), false)).or_default();
             heap.omitted = heap.omitted.saturating_add(omitted);
             heap.partitions.insert(context.partition);
             *heap.by_reason.entry(reason).or_default() += omitted;
         }
     }
-    heaps.into_iter().map(|((code, severity), heap)| told(topic, code, severity, &heap)).collect()
+    heaps
+        .into_iter()
+        .map(|(((code, severity), closed), heap)| {
+            let told = told(topic, code, severity, &heap);
+            if closed { go_on(topic, told, &heap) } else { told }
+        })
+        .collect()
+}
+
+/// Words about gaps that a deleted log closes.
+fn go_on(topic: &str, mut finding: Finding, heap: &Heap<'_>) -> Finding {
+    let places = count(u64::try_from(heap.gaps.len()).unwrap_or(u64::MAX), "place", "places");
+    finding.title = format!(
+        "{topic}: sequences go on in {places} where a deleted log of the topic ends: none is missing"
+    );
+    finding.confidence = Confidence::Likely;
+    finding.facts = capped(
+        heap.continued.iter().map(|continued| {
+            format!(
+                "{} ends with sequence {} of producer {}, and {topic}-{} goes on with the next one at offset {}",
+                continued.directory,
+                continued.last_sequence,
+                continued.producer_id,
+                continued.partition,
+                continued.at_offset
+            )
+        }),
+        "places",
+    );
+    let client = "a client keeps its sequence when a topic is deleted and created again";
+    finding.facts.push(client.to_owned());
+    finding.alternatives =
+        vec![dropped("loss", "the sequences of the deleted log and of this one have no hole between them")];
+    finding.would_settle = lines(["when and why the topic was deleted"]);
+    finding.advice = lines([
+        "nothing has to be done about these sequences; what the deleted log alone held is gone with it, and the directory goes \
+         as well: copy it now if somebody needs it",
+    ]);
+    finding
 }
 
 /// Where a log begins, and what says so.
@@ -117,15 +186,32 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
     finding.severity = severity;
     about(&mut finding, heap.partitions.iter().map(|&partition| (topic, partition)));
     finding.facts = heap.by_reason.iter().map(|(&reason, &number)| fact(reason, number)).collect();
+    let over_files = heap.gaps.iter().filter(|gap| gap.reason == GapReason::MissingSegment);
+    let missing = over_files.map(|gap| u64::from(gap.missing)).fold(0, u64::saturating_add);
+    if missing > 0 && heap.omitted == 0 {
+        finding.facts.push(format!(
+            "{} missing over it; records without producer id, and producers that are not seen again, add offsets and no sequences",
+            count(missing, "sequence is", "sequences are")
+        ));
+    }
     let begins = heap.heads.iter().map(|(partition, begins)| format!("{topic}-{partition} {begins}"));
     finding.facts.extend(capped(begins, "partitions"));
+    finding.facts.extend(heap.gaps.iter().find(|gap| begins_high(gap)).map(|gap| {
+        format!(
+            "sequences count up to {} and begin again at 0: a first batch at {} tells how far its producer was, not that as \
+             many records are missing",
+            i32::MAX,
+            gap.found
+        )
+    }));
     for &reason in heap.by_reason.keys() {
         let words = words(reason);
-        finding.alternatives.extend(words.rivals.iter().map(|&(code, why)| kept(code, why)));
+        for &(code, why) in words.rivals {
+            rival(&mut finding, code, why);
+        }
         finding.would_settle.extend(lines([words.settles]));
         finding.advice.extend(words.advice.map(str::to_owned));
     }
-    finding.alternatives.dedup();
     finding.would_settle.dedup();
     finding.advice.dedup();
     finding.advice.truncate(3);
@@ -134,10 +220,24 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
     finding
 }
 
+/// Adds a rival, or a second reason to keep it.
+fn rival(finding: &mut Finding, code: &str, why: &str) {
+    match finding.alternatives.iter_mut().find(|known| known.code == code) {
+        Some(known) if known.why.contains(why) => {}
+        Some(known) => known.why = format!("{}; or {why}", known.why),
+        None => finding.alternatives.push(kept(code, why)),
+    }
+}
+
+/// Whether a producer's first batch stands near the end of all sequences.
+const fn begins_high(gap: &Gap) -> bool {
+    matches!(gap.reason, GapReason::FirstAppend) && gap.found > i32::MAX / 2
+}
+
 /// Where gaps with an innocent reason are, as surely as it is known.
 const fn place_of(reason: GapReason) -> &'static str {
     match reason {
-        GapReason::Retention => "where the head of the log was removed",
+        GapReason::Retention => "where the head of the log is not here",
         GapReason::LogStartMoved => "where the log start was moved past the head of the log",
         GapReason::Compaction => "where the cleaner may have removed them",
         GapReason::EpochChange => "where the producer began a new epoch",
@@ -153,7 +253,7 @@ const fn place_of(reason: GapReason) -> &'static str {
 fn fact(reason: GapReason, number: u64) -> String {
     let places = count(number, "gap", "gaps");
     let why = match reason {
-        GapReason::Retention => "where the head of the log was removed",
+        GapReason::Retention => "where the files begin behind them",
         GapReason::LogStartMoved => "where the head of the log was deleted and the log start moved",
         GapReason::Compaction => "where the cleaner has been and may have removed them",
         GapReason::EpochChange => "where the producer began again under a new epoch",
@@ -181,7 +281,21 @@ struct Words {
 
 const fn words(reason: GapReason) -> Words {
     match reason {
-        GapReason::Retention | GapReason::LogStartMoved => Words {
+        GapReason::Retention => Words {
+            rivals: &[
+                (
+                    "loss",
+                    "what is not here cannot be inspected; as many offsets are gone as sequences or more",
+                ),
+                (
+                    "incomplete copy",
+                    "files that retention or DeleteRecords removed and files that nobody copied leave the same log",
+                ),
+            ],
+            settles: "an older copy of the log, or how this one was made",
+            advice: None,
+        },
+        GapReason::LogStartMoved => Words {
             rivals: &[(
                 "loss",
                 "what was removed cannot be inspected; as many offsets are gone as sequences or more",
@@ -249,7 +363,32 @@ mod tests {
 
     fn judged(script: &str) -> Vec<Finding> {
         let (context, facts) = fold_in(PartitionContext::default(), script);
-        judge(&[(&context, &facts)])
+        judge(&[(&context, &facts)], &[])
+    }
+
+    #[test]
+    fn sequences_that_go_on_from_a_deleted_log_are_not_missing_and_others_may_be() {
+        let (context, facts) = fold_in(PartitionContext::default(), "D 5/0 12..15; D 6/0 9..9");
+        let deleted = Continued {
+            topic: "orders".to_owned(),
+            partition: 0,
+            producer_id: 5,
+            at_offset: 0,
+            directory: "orders-0.b72d-delete".to_owned(),
+            last_sequence: 11,
+        };
+        let findings = judge(&[(&context, &facts)], &[deleted]);
+        assert_eq!(findings.len(), 2);
+        let (open, closed) = (&findings[0], &findings[1]);
+        assert_eq!((open.gaps[0].producer_id, closed.gaps[0].producer_id), (6, 5));
+        assert!(
+            closed.facts[0].contains("orders-0.b72d-delete ends with sequence 11 of producer 5"),
+            "{closed:#?}"
+        );
+        let is_kept =
+            |finding: &Finding| finding.alternatives.iter().any(|rival| rival.code == "loss" && rival.kept);
+        assert!(is_kept(open) && !is_kept(closed));
+        assert_eq!((closed.severity, closed.gaps[0].reason), (Severity::Low, GapReason::FirstAppend));
     }
 
     #[test]
@@ -263,6 +402,16 @@ mod tests {
         );
         assert_eq!(findings[0].topics, ["orders"]);
         assert!(findings.iter().all(|finding| finding.confidence != Confidence::Certain));
+    }
+
+    #[test]
+    fn a_rival_is_named_once_and_a_first_batch_near_the_largest_sequence_is_no_loss_of_as_many() {
+        let low = judged("D 5/0 2147483643..2147483646; D 6/0 0..0; D 6/0 9..9").remove(0);
+        let codes: Vec<_> = low.alternatives.iter().map(|rival| rival.code.as_str()).collect();
+        assert_eq!(codes.iter().filter(|code| **code == "loss").count(), 1, "{low:#?}");
+        assert!(low.facts.iter().any(|fact| fact.contains("a first batch at 2147483643 tells")), "{low:#?}");
+        let usual = judged("D 5/0 12..15").remove(0);
+        assert!(!usual.facts.iter().any(|fact| fact.contains("begin again at 0")), "{usual:#?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod churn;
 pub mod collisions;
+mod coordinator;
 mod draft;
 pub mod duplicates;
 mod events;
@@ -31,12 +32,14 @@ mod torn;
 mod transactions;
 
 pub use events::{events, events_at_most, weightiest};
+pub use gaps::Continued;
 pub use identify::identify;
 pub use links::link;
 
 use self::duplicates::Examples;
 use crate::facts::{PartitionContext, PartitionFacts, Sessions};
 use crate::finding::Finding;
+use crate::format::internal::transaction_state::TransactionalIds;
 use collisions::Copies;
 
 /// A partition with what lies beside its log and what its batches say.
@@ -48,27 +51,38 @@ pub fn leader_epochs(partitions: &[Partition<'_>]) -> Vec<Finding> {
     leader_epochs::judge(partitions)
 }
 
+/// What other files say of the logs that are judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'a> {
+    /// What `__transaction_state` says.
+    pub ids: &'a TransactionalIds,
+    /// Where sequences go on from deleted logs.
+    pub continued: &'a [Continued],
+    /// Stands for now.
+    pub as_of: Option<i64>,
+}
+
 /// The findings about single facts: everything but duplicates.
 ///
 /// `partitions` are those that `sessions` were built from, of the leading replica each; `copies` are
-/// those among their batches that step back; `as_of` stands for now. Findings come without an id, by code and then by topic; their lists are cut to
+/// those among their batches that step back. Findings come without an id, by code and then by topic; their lists are cut to
 /// `examples`.
 #[must_use]
 pub fn single_facts(
     partitions: &[Partition<'_>],
     sessions: &Sessions,
     copies: Copies<'_>,
-    as_of: Option<i64>,
+    beside: Beside<'_>,
     examples: Examples,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(protection::judge(partitions, sessions));
-    findings.extend(gaps::judge(partitions));
+    findings.extend(gaps::judge(partitions, beside.continued));
     findings.extend(sequences::judge(partitions, copies));
     findings.extend(collisions::judge(partitions, copies));
     findings.extend(offsets::judge(partitions));
     findings.extend(snapshots::judge(partitions));
-    findings.extend(transactions::judge(partitions, as_of));
+    findings.extend(transactions::judge(partitions, beside.ids, beside.as_of));
     findings.extend(indexes::judge(partitions));
     findings.extend(leader_epochs::judge(partitions));
     findings.extend(order::judge(partitions));
@@ -123,7 +137,8 @@ mod tests {
         let partitions = [(&context, &facts)];
         let sessions = Sessions::build(&partitions);
         for (examples, listed) in [(Examples::All, 49), (Examples::AtMost(3), 3)] {
-            for finding in single_facts(&partitions, &sessions, Copies::Unknown, None, examples) {
+            let beside = Beside { ids: &TransactionalIds::default(), continued: &[], as_of: None };
+            for finding in single_facts(&partitions, &sessions, Copies::Unknown, beside, examples) {
                 let (list, omitted) = if finding.gaps.is_empty() {
                     (finding.stretches.len(), finding.stretches_omitted)
                 } else {

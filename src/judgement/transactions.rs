@@ -7,12 +7,14 @@
 //!
 //! Markers without data, and repeated ones, are innocent (KIP-98, KIP-890, KAFKA-10702).
 
-use super::draft::{about, at, capped, count, finding, kept, lines};
+use super::coordinator::{self, Fate, Told};
+use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
 use super::{Partition, torn};
-use crate::facts::{PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
-use crate::finding::phrase::{duration, offsets};
+use crate::facts::{Outcome, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
+use crate::finding::phrase::{duration, moment, offsets};
 use crate::finding::{Code, Confidence, Finding, Transaction, Window};
-use crate::units::ProducerId;
+use crate::format::internal::transaction_state::TransactionalIds;
+use crate::units::{ProducerEpoch, ProducerId};
 use std::collections::BTreeMap;
 
 /// Open transactions of so many producers have findings of their own; the others share one.
@@ -21,8 +23,12 @@ const MAX_FINDINGS: usize = 20;
 /// a transaction hanging.
 const HANGING_MS: i64 = 900_000 + 300_000;
 
-pub(super) fn judge(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
-    let mut findings = open(partitions, as_of);
+pub(super) fn judge(
+    partitions: &[Partition<'_>],
+    ids: &TransactionalIds,
+    as_of: Option<i64>,
+) -> Vec<Finding> {
+    let mut findings = open(partitions, ids, as_of);
     findings.extend(late(partitions));
     findings.extend(outside(partitions));
     findings.extend(torn::judge(partitions));
@@ -32,7 +38,7 @@ pub(super) fn judge(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Fin
 /// A transaction with its partition.
 pub(super) type Placed<'a> = (Partition<'a>, &'a TransactionSpan);
 
-fn open(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
+fn open(partitions: &[Partition<'_>], ids: &TransactionalIds, as_of: Option<i64>) -> Vec<Finding> {
     let mut by_producer: BTreeMap<ProducerId, Vec<Placed<'_>>> = BTreeMap::new();
     for &(context, facts) in partitions.iter().filter(|(context, _)| !context.internal) {
         for span in &facts.transactions {
@@ -48,19 +54,21 @@ fn open(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
         let rest = lists.split_off(MAX_FINDINGS.saturating_sub(1)).into_iter().flatten().collect();
         lists.push(rest);
     }
-    lists.iter().map(|list| open_finding(list, as_of)).collect()
+    lists.iter().map(|list| open_finding(list, ids, as_of)).collect()
 }
 
-fn open_finding(list: &[Placed<'_>], as_of: Option<i64>) -> Finding {
+fn open_finding(list: &[Placed<'_>], ids: &TransactionalIds, as_of: Option<i64>) -> Finding {
     let since = list.iter().filter_map(|(_, span)| span.first_timestamp).min();
     let age = as_of.zip(since).map(|(now, since)| now.saturating_sub(since)).filter(|&age| age >= 0);
     let number = u64::try_from(list.len()).unwrap_or(u64::MAX);
     let producer = list.first().map_or(ProducerId::NONE, |(_, span)| span.producer_id);
     let one_producer = list.iter().all(|(_, span)| span.producer_id == producer);
     let who = if one_producer { format!("producer {producer}") } else { "several producers".to_owned() };
-    let old = age.map_or_else(String::new, |age| format!(", {} old by its records", duration(age)));
+    // Records are at most as old as the files: a transaction may have begun long before its end is looked for.
+    let old = age.filter(|&age| age > 0);
+    let old = old.map_or_else(String::new, |age| format!(", at least {} old by the records", duration(age)));
     let title =
-        format!("a transaction of {who} has no end in {}{old}", count(number, "partition", "partitions"));
+        format!("a transaction of {who} is open in {}{old}", count(number, "partition", "partitions"));
     let unreadable = list.iter().any(|&((_, facts), span)| marker_may_be_lost(facts, span));
     let confidence = if unreadable { Confidence::Possible } else { Confidence::Certain };
     let mut finding = finding(Code::TransactionOpen, confidence, title);
@@ -69,31 +77,73 @@ fn open_finding(list: &[Placed<'_>], as_of: Option<i64>) -> Finding {
     finding.window = Some(Window::new(since, newest.max(since)));
     finding.facts =
         capped(list.iter().map(|&((context, facts), span)| open_line(context, facts, span)), "partitions");
-    if let Some(age) = age {
-        let limit = "15 minutes, the longest transaction that brokers allow by default, and 5 more";
-        finding.facts.push(if age > HANGING_MS {
-            format!("it is older than {limit}: a coordinator that knew it would have aborted it")
-        } else {
-            format!("it is younger than {limit}: it may be running")
-        });
+    let told: Vec<Told> =
+        list.iter().filter_map(|&((context, _), span)| coordinator::of(ids, context, span)).collect();
+    let of_one =
+        told.first().filter(|first| told.len() == list.len() && told.iter().all(|one| one == *first));
+    let overdue = |limit: Option<i64>| as_of.zip(limit).filter(|(now, limit)| now > limit);
+    let hangs = match of_one.map(|told| told.fate) {
+        Some(Fate::Unknown) => true,
+        Some(Fate::Runs(limit)) => overdue(limit).is_some(),
+        Some(Fate::Decided) => false,
+        None => age.is_some_and(|age| age > HANGING_MS),
+    };
+    if told.is_empty() {
+        let limit = "20 minutes (transaction.max.timeout.ms is 15 minutes by default, and 5 are added)";
+        finding.facts.extend(age.map(|_| {
+            if hangs {
+                format!("by its records it is older than {limit}: a coordinator that knew it would have aborted it")
+            } else {
+                format!("by its records it may be younger than {limit}: it may be running")
+            }
+        }));
     }
-    let hangs = age.is_some_and(|age| age > HANGING_MS);
-    finding.alternatives = vec![if hangs {
-        kept(
+    let mut facts: Vec<String> = Vec::new();
+    for one in &told {
+        if !facts.contains(&one.fact) {
+            facts.push(one.fact.clone());
+        }
+    }
+    finding.facts.extend(capped(facts, "transactional ids"));
+    if let Some(Fate::Runs(limit)) = of_one.map(|told| told.fate)
+        && let Some((now, limit)) = overdue(limit)
+    {
+        finding.facts.push(format!(
+            "that is {} before the newest record here: the coordinator does not run, or cannot write its marker",
+            duration(now.saturating_sub(limit))
+        ));
+    }
+    finding.alternatives = vec![match of_one.map(|told| told.fate) {
+        Some(Fate::Runs(_)) => {
+            kept("running", "the coordinator has it as Ongoing: its producer may still end it")
+        }
+        Some(Fate::Decided) => kept("running", "its markers may be under way"),
+        Some(Fate::Unknown) => kept("running", "the files may be of different moments"),
+        None if hangs => kept(
             "running",
             "transaction.max.timeout.ms may be longer, and event times may be older than the append",
-        )
-    } else {
-        kept("running", "a transaction that is under way looks the same")
+        ),
+        None => kept("running", "a transaction that is under way looks the same"),
     }];
     if unreadable {
         finding
             .alternatives
             .push(kept("lost marker", "its marker may be among what cannot be read or is missing behind it"));
     }
-    finding.would_settle =
-        lines(["kafka-transactions.sh describe-producers, or the newest value in __transaction_state"]);
+    finding.would_settle = lines([if told.is_empty() {
+        "kafka-transactions.sh describe-producers, or the newest value in __transaction_state"
+    } else {
+        "kafka-transactions.sh describe-producers and describe, as they are now"
+    }]);
     finding.advice = advice(list);
+    if let Some(Fate::Runs(Some(limit))) = of_one.map(|told| told.fate)
+        && !hangs
+        && let Some(time) = moment(limit)
+    {
+        finding
+            .advice
+            .insert(0, format!("wait: the coordinator aborts it by itself at about {time}, if it runs"));
+    }
     finding.transactions = list.iter().map(|&((context, _), span)| shown(context, span)).collect();
     finding
 }
@@ -290,7 +340,7 @@ mod tests {
             })
             .collect();
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
-        judge(&partitions, Some(as_of))
+        judge(&partitions, &TransactionalIds::default(), Some(as_of))
     }
 
     fn judged(scripts: &[&str]) -> Vec<Finding> {
@@ -318,7 +368,11 @@ mod tests {
         assert_eq!(findings.len(), 1);
         let finding = &findings[0];
         assert_eq!(finding.code, Code::TransactionOpen);
-        assert!(finding.title.ends_with("60 min old by its records"), "{}", finding.title);
+        assert!(
+            finding.title.ends_with("is open in 1 partition, at least 60 min old by the records"),
+            "{}",
+            finding.title
+        );
         assert!(
             finding.facts[0].contains("stop at offset 2, 4 offsets before the end"),
             "{}",
@@ -360,13 +414,13 @@ mod tests {
             ..PartitionContext::default()
         };
         let (hanging, facts) = fold_in(context.clone(), "D 5/0 0..0");
-        let findings = judge(&[(&hanging, &facts)], None);
+        let findings = judge(&[(&hanging, &facts)], &TransactionalIds::default(), None);
         assert_eq!(findings.len(), 1);
         let told = &findings[0].transactions[0];
         assert_eq!((told.first_offset, told.last_offset), (33, None));
         assert_eq!(facts.last_stable_offset, Offset(33));
         let (ended, facts) = fold_in(context, "D 5/0 0..0; -M 7/2");
-        assert!(judge(&[(&ended, &facts)], None).is_empty());
+        assert!(judge(&[(&ended, &facts)], &TransactionalIds::default(), None).is_empty());
     }
 
     #[test]

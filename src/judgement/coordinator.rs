@@ -1,0 +1,185 @@
+//! What the coordinator knew of a transaction that has no end in a log.
+//!
+//! Goes in: the newest value of each transactional id in `__transaction_state`, as far as that topic is
+//! among the files. Comes out: whether somebody is going to end the transaction. The files may be of
+//! different moments, so a value of an earlier epoch than the data says nothing.
+//!
+//! Source: `TransactionMetadata`, `TransactionCoordinator.abortTimedOutTransactions`; KIP-98, KIP-890,
+//! and KIP-939 for transactions that wait for a second phase.
+
+use super::draft::at;
+use crate::facts::{PartitionContext, TransactionSpan};
+use crate::finding::phrase::{duration, moment};
+use crate::format::internal::transaction_state::{TransactionMetadata, TransactionStatus, TransactionalIds};
+
+/// The timeout that marks a two-phase commit.
+const NEVER: i32 = i32::MAX;
+
+/// What the coordinator is going to do, and how that is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) fate: Fate,
+    pub(super) fact: String,
+}
+
+/// What the coordinator is going to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It has the transaction as running, and aborts it at this time; `None` where it never does.
+    Runs(Option<i64>),
+    /// It has decided, and writes the markers.
+    Decided,
+    /// It knows of no transaction here that it would have to end.
+    Unknown,
+}
+
+/// What is known of one transaction; nothing where the newest value is not among the files.
+pub(super) fn of(ids: &TransactionalIds, context: &PartitionContext, span: &TransactionSpan) -> Option<Told> {
+    let mut users = ids.of_producer(span.producer_id);
+    let name = users.next().filter(|_| users.next().is_none())?;
+    let state = ids.get(name)?.last.as_ref()?;
+    if state.producer_id == span.producer_id && state.producer_epoch < span.producer_epoch {
+        return None;
+    }
+    let epoch = state.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+    let newest = format!(
+        "the newest value of {name} in __transaction_state (producer {}{epoch}, written {})",
+        state.producer_id,
+        at(state.last_update.map(|time| time.0))
+    );
+    let same = state.producer_id == span.producer_id && state.producer_epoch == span.producer_epoch;
+    let here = state
+        .partitions
+        .iter()
+        .any(|(topic, partitions)| *topic == context.topic && partitions.contains(&context.partition));
+    let (fate, says) = match state.status {
+        TransactionStatus::Ongoing if same && here => runs(state),
+        TransactionStatus::PrepareCommit if here => (Fate::Decided, decided("commit")),
+        TransactionStatus::PrepareAbort if here => (Fate::Decided, decided("abort")),
+        TransactionStatus::Unknown(_) | TransactionStatus::Dead | TransactionStatus::PrepareEpochFence => {
+            return None;
+        }
+        _ => (
+            Fate::Unknown,
+            format!(
+                "is {} and names no running transaction here: unless a later value, or a marker, is missing in these files, \
+                 nobody is going to end this one",
+                word(state.status)
+            ),
+        ),
+    };
+    Some(Told { fate, fact: format!("{newest} {says}") })
+}
+
+fn decided(outcome: &str) -> String {
+    format!("has decided to {outcome}: the marker here is still to be written")
+}
+
+fn runs(state: &TransactionMetadata) -> (Fate, String) {
+    let since = state.start.map(|time| time.0);
+    let begun = since.and_then(moment).map(|time| format!(", begun {time}")).unwrap_or_default();
+    if state.timeout_ms == NEVER {
+        return (
+            Fate::Runs(None),
+            format!("is Ongoing{begun}, and waits for the second phase of a commit: no timeout ends it"),
+        );
+    }
+    let timeout = i64::from(state.timeout_ms);
+    let limit = since.map(|since| since.saturating_add(timeout));
+    let ends =
+        limit.and_then(moment).map(|time| format!(": at about {time} the coordinator aborts it, if it runs"));
+    (
+        Fate::Runs(limit),
+        format!("is Ongoing{begun}, with a timeout of {}{}", duration(timeout), ends.unwrap_or_default()),
+    )
+}
+
+const fn word(status: TransactionStatus) -> &'static str {
+    match status {
+        TransactionStatus::Empty => "Empty",
+        TransactionStatus::Ongoing => "Ongoing",
+        TransactionStatus::PrepareCommit => "PrepareCommit",
+        TransactionStatus::PrepareAbort => "PrepareAbort",
+        TransactionStatus::CompleteCommit => "CompleteCommit",
+        TransactionStatus::CompleteAbort => "CompleteAbort",
+        TransactionStatus::Dead => "Dead",
+        TransactionStatus::PrepareEpochFence => "PrepareEpochFence",
+        TransactionStatus::Unknown(_) => "of a later release",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::script::{START, fold_in};
+    use crate::finding::Finding;
+    use crate::judgement::transactions::judge;
+    use crate::units::Offset;
+
+    /// The state of `tx` with producer 7.
+    fn ids(epoch: i16, status: i8, timeout_ms: i32, topic: Option<&str>) -> TransactionalIds {
+        let key = [0, 0, 0, 2, b't', b'x'];
+        let mut value = vec![0, 0];
+        value.extend(7_i64.to_be_bytes());
+        value.extend(epoch.to_be_bytes());
+        value.extend(timeout_ms.to_be_bytes());
+        value.push(u8::try_from(status).unwrap());
+        match topic {
+            None => value.extend((-1_i32).to_be_bytes()),
+            Some(topic) => {
+                value.extend(1_i32.to_be_bytes());
+                value.extend(i16::try_from(topic.len()).unwrap().to_be_bytes());
+                value.extend(topic.as_bytes());
+                value.extend(1_i32.to_be_bytes());
+                value.extend(0_i32.to_be_bytes());
+            }
+        }
+        value.extend(START.to_be_bytes());
+        value.extend(START.to_be_bytes());
+        let mut ids = TransactionalIds::default();
+        ids.fold(Offset(0), Some(&key), Some(&value)).unwrap();
+        ids
+    }
+
+    fn open(ids: &TransactionalIds, now: i64) -> Finding {
+        let (context, facts) = fold_in(PartitionContext::default(), "X 7/1 0..2");
+        judge(&[(&context, &facts)], ids, Some(START + now)).remove(0)
+    }
+
+    fn says(finding: &Finding, words: &str) -> bool {
+        finding.facts.iter().chain(&finding.advice).any(|line| line.contains(words))
+    }
+
+    #[test]
+    fn an_ongoing_transaction_is_aborted_at_its_timeout() {
+        let running = open(&ids(1, 1, 60_000, Some("orders")), 5_000);
+        assert!(
+            says(&running, "is Ongoing, begun 2026-01-01 00:00:00.000 UTC, with a timeout of 60 s"),
+            "{running:#?}"
+        );
+        assert!(says(
+            &running,
+            "wait: the coordinator aborts it by itself at about 2026-01-01 00:01:00.000 UTC"
+        ));
+        assert!(!says(&running, "transaction.max.timeout.ms"));
+        let overdue = open(&ids(1, 1, 60_000, Some("orders")), 90_000);
+        assert!(says(&overdue, "that is 30 s before the newest record here"), "{overdue:#?}");
+        assert!(!says(&overdue, "wait:"));
+        assert!(says(&open(&ids(1, 1, NEVER, Some("orders")), 0), "no timeout ends it"));
+    }
+
+    #[test]
+    fn one_that_the_coordinator_has_ended_or_does_not_know_here_hangs() {
+        for state in [ids(2, 5, 60_000, None), ids(1, 1, 60_000, Some("others"))] {
+            assert!(says(&open(&state, 5_000), "names no running transaction here"));
+        }
+        assert!(says(&open(&ids(1, 3, 60_000, Some("orders")), 0), "has decided to abort"));
+    }
+
+    #[test]
+    fn a_value_of_before_the_data_and_one_that_is_not_here_say_nothing() {
+        for state in [ids(0, 5, 60_000, None), TransactionalIds::default()] {
+            assert!(says(&open(&state, 5_000), "it may be running"));
+        }
+    }
+}
