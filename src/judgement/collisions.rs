@@ -1,7 +1,8 @@
 //! `producer-id-collision`: one producer id, two writers.
 //!
 //! Evidence: a range of sequences of one id and epoch, or its beginning at 0, stands there again
-//! with other records. A retry brings equal records (`broker-dedup-lost`). Innocent twin: clients
+//! with other records. What the second writer goes on with belongs to it, also where other borders of its
+//! batches make them overlap with those of the first. A retry brings equal records (`broker-dedup-lost`). Innocent twin: clients
 //! before 2.5 that begin again at 0 after UNKNOWN_PRODUCER_ID; where the log start shows that, the
 //! ledger says so and nothing comes here. Known causes: KAFKA-15552, a rebuilt cluster that hands
 //! out ids again while old producers live.
@@ -69,12 +70,31 @@ pub(super) fn is_reuse(step: &SequenceStep) -> bool {
     }
 }
 
+/// Whether a second writer of the step's producer id and epoch has begun before it in the partition: then
+/// the step is a part of what is told of the two.
+pub(super) fn is_of_second_writer(
+    step: &SequenceStep,
+    steps: &[SequenceStep],
+    copied: impl Fn(&SequenceStep) -> bool,
+) -> bool {
+    let begins = |other: &&SequenceStep| {
+        (other.producer_id, other.producer_epoch) == (step.producer_id, step.producer_epoch)
+            && other.at_offset < step.at_offset
+            && is_reuse(other)
+            && !copied(other)
+    };
+    matches!(step.kind, StepKind::Overlap | StepKind::StepBack) && steps.iter().any(|other| begins(&other))
+}
+
 fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Option<Finding> {
-    let steps: Vec<(i32, &SequenceStep)> = partitions
-        .iter()
-        .flat_map(|(context, facts)| facts.steps.iter().map(|step| (context.partition, step)))
-        .filter(|(partition, step)| is_reuse(step) && !copies.hold(topic, *partition, step))
-        .collect();
+    let mut steps: Vec<(i32, &SequenceStep)> = Vec::new();
+    for (context, facts) in partitions {
+        let copied = |step: &SequenceStep| copies.hold(topic, context.partition, step);
+        let told = |step: &&SequenceStep| {
+            !copied(step) && (is_reuse(step) || is_of_second_writer(step, &facts.steps, copied))
+        };
+        steps.extend(facts.steps.iter().filter(told).map(|step| (context.partition, step)));
+    }
     let ids: BTreeSet<i64> = steps.iter().map(|(_, step)| step.producer_id.0).collect();
     if steps.is_empty() {
         return None;
@@ -87,9 +107,16 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
     let times = || steps.iter().filter_map(|(_, step)| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
     let lines_of = steps.iter().map(|&(partition, step)| {
-        let number = |sequence: Option<crate::units::Sequence>| sequence.map_or(-1, crate::units::Sequence::get);
+        let number =
+            |sequence: Option<crate::units::Sequence>| sequence.map_or(-1, crate::units::Sequence::get);
+        let again = if is_reuse(step) { "again " } else { "" };
+        let overlap = if is_reuse(step) {
+            "with other records"
+        } else {
+            "over sequences that the other writer had used in batches of other bounds"
+        };
         format!(
-            "{topic}-{partition}: producer {} wrote sequences {} to {} again at offset {} ({}), with other records",
+            "{topic}-{partition}: producer {} wrote sequences {} to {} {again}at offset {} ({}), {overlap}",
             step.producer_id,
             number(step.first_sequence),
             number(step.last_sequence),

@@ -2,12 +2,12 @@
 //!
 //! Overlaps, steps back and epochs that go down. A batch is told once: equal records make it
 //! `broker-dedup-lost`, other records under a range or a beginning that was there before
-//! `producer-id-collision`. Only the relations see records; where nobody looked at them, a repeated
+//! `producer-id-collision`, with what the second writer went on to write. Only the relations see records; where nobody looked at them, a repeated
 //! range stands here, and both are kept as rivals. A restart at 0 behind deleted records is what
 //! clients before 2.5 do.
 
 use super::Partition;
-use super::collisions::{Copies, is_reuse};
+use super::collisions::{Copies, is_of_second_writer, is_reuse};
 use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines, place};
 use crate::facts::{SequenceStep, StepKind};
 use crate::finding::{Code, Confidence, Finding, Window};
@@ -32,11 +32,16 @@ fn is_anomaly(step: &SequenceStep, copies: Copies<'_>) -> bool {
 }
 
 fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Option<Finding> {
-    let steps: Vec<(i32, &SequenceStep)> = partitions
-        .iter()
-        .flat_map(|(context, facts)| facts.steps.iter().map(|step| (context.partition, step)))
-        .filter(|(partition, step)| is_anomaly(step, copies) && !copies.hold(topic, *partition, step))
-        .collect();
+    let mut steps: Vec<(i32, &SequenceStep)> = Vec::new();
+    for (context, facts) in partitions {
+        let copied = |step: &SequenceStep| copies.hold(topic, context.partition, step);
+        let of_collision = |step: &SequenceStep| match copies {
+            Copies::Are(_) => is_of_second_writer(step, &facts.steps, copied),
+            Copies::Unknown => false,
+        };
+        let told = |step: &&SequenceStep| is_anomaly(step, copies) && !copied(step) && !of_collision(step);
+        steps.extend(facts.steps.iter().filter(told).map(|step| (context.partition, step)));
+    }
     if steps.is_empty() {
         return None;
     }
@@ -106,6 +111,15 @@ fn line(topic: &str, partition: i32, step: &SequenceStep) -> String {
             let epoch = number(step.previous_epoch.map(|epoch| epoch.0.into()));
             format!("epoch {epoch} at offset {offset}")
         }
+        (StepKind::Overlap, Some(sequence), Some(offset))
+            if step
+                .first_sequence
+                .is_some_and(|first| i64::from(first.get()) == i64::from(sequence.get()) + 1) =>
+        {
+            format!(
+                "sequence {sequence} at offset {offset}, which it continues, and over sequences that stand further back already"
+            )
+        }
         (_, Some(sequence), Some(offset)) => format!("sequence {sequence} at offset {offset}"),
         _ => "what it wrote before".to_owned(),
     };
@@ -146,6 +160,22 @@ mod tests {
         assert!(judge(&[(&context, &facts)], Copies::Are(&copies)).is_empty());
         let findings = judge(&[(&context, &facts)], Copies::Are(&BatchPlaces::new()));
         assert_eq!(findings[0].facts.len(), 1);
+    }
+
+    #[test]
+    fn what_a_second_writer_goes_on_with_is_told_once_and_with_the_collision() {
+        let script = "D 5/0 0..1; D 5/0 2..3; D 5/0 0..1; D 5/0 2..6; D 6/0 0..4; D 6/0 3..6";
+        let (context, facts) = fold_in(PartitionContext::default(), script);
+        let none = BatchPlaces::new();
+        let partitions = [(&context, &facts)];
+        let anomalies = judge(&partitions, Copies::Are(&none));
+        assert_eq!(anomalies[0].facts.len(), 1, "{anomalies:#?}");
+        assert!(anomalies[0].facts[0].contains("producer 6"), "{anomalies:#?}");
+        let collisions = crate::judgement::collisions::judge(&partitions, Copies::Are(&none));
+        assert!(
+            collisions[0].facts.iter().any(|fact| fact.contains("sequences 2 to 6 at offset 6")),
+            "{collisions:#?}"
+        );
     }
 
     #[test]
