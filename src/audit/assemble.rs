@@ -133,6 +133,9 @@ pub(super) fn relations_base(
                 chosen_by_user: plan.chosen_by_user,
                 volatile: plan.mask.names(),
                 every_repeat: plan.repeats == RepeatsOf::Key,
+                compacted: logs
+                    .iter()
+                    .any(|(context, _)| context.topic == plan.topic && context.is_compacted()),
             })
             .collect(),
         partitions: partitions.collect(),
@@ -186,6 +189,7 @@ fn session_note(session: &crate::facts::Session, led: &[usize], internal: &Inter
         name: session.name(),
         producer_id: session.producer_id,
         transactional: session.transactional,
+        transactional_id: internal.transactional_id(session.producer_id).map(str::to_owned),
         begins_midstream: begins_midstream(session),
         groups: internal.commits.groups_of(session.producer_id).collect(),
         spans: session

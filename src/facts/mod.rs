@@ -118,6 +118,11 @@ impl PartitionContext {
         self.cleaned_up_to.is_some() && self.compacted != Some(false)
     }
 
+    /// Whether the topic is compacted, as far as anything tells it.
+    pub(crate) fn is_compacted(&self) -> bool {
+        self.compacted == Some(true) || self.is_being_cleaned()
+    }
+
     /// Whether the segment of this number is the last one, which the cleaner does not touch.
     pub(crate) const fn is_active(&self, segment: usize) -> bool {
         segment.saturating_add(1) >= self.segment_bases.len()

@@ -132,6 +132,9 @@ pub struct TopicNote {
     /// Whether every repeat of the key is a duplicate, whatever its content.
     #[serde(default)]
     pub every_repeat: bool,
+    /// Whether the cleaner takes older records of a key away.
+    #[serde(default)]
+    pub compacted: bool,
 }
 
 /// A partition directory.
@@ -173,6 +176,9 @@ pub struct SessionNote {
     pub producer_id: ProducerId,
     /// Whether it wrote in transactions.
     pub transactional: bool,
+    /// Its transactional id, where `__transaction_state` tells it.
+    #[serde(default)]
+    pub transactional_id: Option<String>,
     /// What it wrote to each partition.
     pub spans: Vec<SessionSpan>,
     /// Whether its first batch in the files does not begin at sequence 0: it had begun earlier.

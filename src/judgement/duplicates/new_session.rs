@@ -6,13 +6,14 @@
 
 use super::episode::{Episode, count};
 use super::pair::{self, Begun, Pair};
-use super::phrase::{pairs_of, records, session_life, were};
+use super::phrase::{pairs_of, records, session_life, were_told};
 use super::publication::{News, Overlap};
 use super::reread;
 use super::resumed::Restart;
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::moment;
 use crate::finding::{Confidence, Level, Visibility};
+use crate::relations::SessionNote;
 
 /// Events in a row that no coincidence brings.
 const ROW: usize = 3;
@@ -58,12 +59,32 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "concurrent-producers",
             "the earlier session wrote on after the later one had begun; two live instances are not excluded",
         )
+    } else if episode.earlier_session.is_none() {
+        kept(
+            "concurrent-producers",
+            "the originals carry no producer id, so nothing tells whether their writer went on",
+        )
     } else {
         kept(
             "concurrent-producers",
             "the earlier session is not seen again, but a second live instance that fell silent is not excluded",
         )
     };
+    let ids = transactional_ids(episode);
+    let other_ids = ids.filter(|(earlier, later)| earlier != later);
+    facts.extend(other_ids.map(|(earlier, later)| {
+        format!(
+            "the two sessions have different transactional ids, {earlier} and {later}: a coordinator fences an instance, and ends \
+             what it left open, only when the next one comes with the same id"
+        )
+    }));
+    if episode.all(|pair| pair.earlier.visibility == Visibility::Open) {
+        facts.push(
+            "the originals are in a transaction without end: when that is aborted, read_committed consumers get each event \
+             once, and nothing has to be removed"
+                .to_owned(),
+        );
+    }
     let row = episode.longest_row();
     let whole = !earlier_goes_on && repeats_whole_session(episode);
     let publications = publications(episode);
@@ -71,7 +92,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let publication = if news.is_some() {
         Some(kept(
             "full publication",
-            "a job that writes its whole list at each run has other news each time; a restart that read one of several inputs again leaves out the others as well",
+            "a job that writes its whole list at each run adds what is new since the run before; a restart that read only one of its inputs again looks the same",
         ))
     } else if publications.is_some() {
         Some(kept(
@@ -94,6 +115,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     if let Some(sessions) = publications {
         facts.push(format!("{sessions} sessions each wrote the same whole set of events and nothing else"));
     }
+    let is_news = news.is_some();
     facts.extend(news.into_iter().flat_map(News::facts));
     let restart = Restart::of(episode);
     if let (Some(restart), Some(later)) = (&restart, episode.later_session) {
@@ -126,20 +148,18 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
         );
     }
+    let confidence =
+        if weak || publications.is_some() || is_news { Confidence::Possible } else { Confidence::Likely };
     Words {
-        confidence: if weak || publications.is_some() || news.is_some() {
-            Confidence::Possible
-        } else {
-            Confidence::Likely
-        },
+        confidence,
         title: format!(
             "{copies} of {} {} sent again by a later {}",
             episode.topic_name(),
-            were(episode.surplus()),
+            were_told(episode.surplus(), confidence),
             if bare == episode.surplus() { "writer without producer id" } else { "producer session" }
         ),
         cause: Some(match &restart {
-            Some(restart) if publications.is_none() && news.is_none() => cause(
+            Some(restart) if publications.is_none() && !is_news => cause(
                 &format!(
                     "a restart that read on from {}: it had written behind that, and group {} had not committed it",
                     restart.position(),
@@ -150,10 +170,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             _ => cause(
             if publications.is_some() {
                 "a job that publishes its whole state at each run, by design, or restarts that always begin at the same position"
-            } else if news.is_some() {
+            } else if is_news {
                 "a list that is published again at each run, or a restart that read one of several inputs again"
+            } else if weak {
+                "runs that each wrote the same content, as they may mean it, or restarts that read on from an old position"
             } else if sessions.len() > 2 {
-                "a crash loop: each start read from the same old position"
+                "restarts one after the other that read from an old position"
             } else if whole {
                 "a restart that began where the session before had begun, or a full publication at each start by design"
             } else if earlier_goes_on {
@@ -170,7 +192,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             kept("pipeline-replay", reread::unlinked(episode, restart.as_ref().map(Restart::group))),
             dropped(
                 "retry-without-idempotence",
-                if same_id {
+                if episode.earlier_session.is_none() {
+                    "the copies carry a producer id, and what a client retries is what it sent: the originals carry none"
+                } else if same_id {
                     "a retry keeps the epoch of its session"
                 } else {
                     "a retry of a client keeps its producer id"
@@ -185,14 +209,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                     "equal events",
                     "no key tells these events apart, and they do not come again in a row: they may be different events with equal content",
                 )
+            } else if row >= ROW {
+                dropped("equal events", "a whole row of different events came again in its old order")
             } else {
-                dropped(
+                kept(
                     "equal events",
-                    if row >= ROW {
-                        "a whole row of different events came again in its old order"
-                    } else {
-                        "their business key is equal; they are different events only if it is not unique to one"
-                    },
+                    "their business key and content are equal; they are different events only if the key is not unique to one",
                 )
             },
         ])
@@ -206,6 +228,15 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ],
         advice: if done_twice {
             done_twice_advice()
+        } else if let Some((earlier, later)) = other_ids {
+            vec![
+                format!(
+                    "give each instance one transactional.id that it keeps over restarts ({earlier} and {later} are two): the next \
+                     start then ends what the one before left open, and fences it"
+                ),
+                "end the open transaction first, if one of the originals is in it (see transaction-open)".to_owned(),
+                "until then drop repeats by business key in the consumers".to_owned(),
+            ]
         } else {
             lines([
                 "make read position and output one transaction: a position that is committed behind the output comes too late in a crash",
@@ -213,6 +244,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ])
         },
     }
+}
+
+/// The transactional ids of the two sessions, where both are known.
+fn transactional_ids<'r>(episode: &Episode<'r>) -> Option<(&'r str, &'r str)> {
+    let of = |session: Option<&'r SessionNote>| session?.transactional_id.as_deref();
+    of(episode.earlier_session).zip(of(episode.later_session))
 }
 
 /// When the restart was, as far as times of their own tell it.

@@ -2,6 +2,7 @@
 
 use super::episode::Episode;
 use super::pair;
+use crate::finding::Confidence;
 use crate::finding::phrase::{duration, moments, offsets};
 use crate::relations::{PartitionNote, Relations, SessionNote, SessionSpan};
 
@@ -13,6 +14,12 @@ pub(super) fn records(count: usize) -> String {
 /// `was` for one record, `were` for more.
 pub(super) const fn were(count: usize) -> &'static str {
     if count == 1 { "was" } else { "were" }
+}
+
+/// `were`, and how sure that is.
+pub(super) fn were_told(count: usize, confidence: Confidence) -> String {
+    let possibly = if confidence == Confidence::Possible { " possibly" } else { "" };
+    format!("{}{possibly}", were(count))
 }
 
 /// `is` for one record, `are` for more.

@@ -8,7 +8,7 @@
 use super::episode::Episode;
 use super::new_session::{both_committed, done_twice_advice};
 use super::pair::Pair;
-use super::phrase::{delay, pairs_of, records, were};
+use super::phrase::{delay, pairs_of, records, were_told};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
 
@@ -68,13 +68,14 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts.push("originals and copies are in committed transactions of their own".to_owned());
     }
     facts.extend(pairs_of(episode));
+    // Without a key, equal events of one application look the same as a double send.
+    let confidence = if episode.is_by_content() { Confidence::Possible } else { Confidence::Likely };
     Words {
-        // Without a key, equal events of one application look the same as a double send.
-        confidence: if episode.is_by_content() { Confidence::Possible } else { Confidence::Likely },
+        confidence,
         title: format!(
             "{copies} of {} {} sent twice by one producer session",
             episode.topic_name(),
-            were(episode.surplus())
+            were_told(episode.surplus(), confidence)
         ),
         cause: Some(cause(
             if in_one_go {
