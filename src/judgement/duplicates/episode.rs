@@ -7,7 +7,7 @@ use crate::finding::phrase::{offsets, range};
 use crate::finding::{
     BusinessKey, Cause, Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window,
 };
-use crate::relations::{RelatedPair, Relations, SessionNote, StoredCopy};
+use crate::relations::{RelatedPair, Relations, SessionNote, StoredCopy, TopicNote};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -156,12 +156,31 @@ impl<'r> Episode<'r> {
         topic.is_some_and(|topic| topic.identity == "content")
     }
 
-    /// By what a consumer tells these events apart, as the audit did.
+    fn topic_note(&self) -> Option<&'r TopicNote> {
+        usize::try_from(self.topic).ok().and_then(|at| self.relations.topics.get(at))
+    }
+
+    /// Whether the cleaner takes older records of a key away.
+    fn is_compacted(&self) -> bool {
+        self.topic_note().is_some_and(|topic| topic.compacted)
+    }
+
+    /// By what a consumer tells these events apart. Contents are told apart by the audit, volatile fields
+    /// aside, and an id in them is what a consumer has; a key of a compacted topic names a state, and each
+    /// of its values counts.
     fn identity_in_words(&self) -> &'static str {
-        let topic = usize::try_from(self.topic).ok().and_then(|at| self.relations.topics.get(at));
-        match topic.map(|topic| topic.identity.as_str()) {
-            Some("content") => "by content, since no key tells these events apart,",
-            Some("record-key") => "by record key",
+        match self.topic_note() {
+            Some(topic) if topic.identity == "content" && topic.volatile.is_empty() => {
+                "by an id that the record carries (dedup-audit keys looks for one), or else by its whole content,"
+            }
+            Some(topic) if topic.identity == "content" => {
+                "by an id that the record carries (dedup-audit keys looks for one; whole contents differ here)"
+            }
+            Some(topic) if topic.identity == "record-key" && topic.compacted => {
+                "by an id of the event, or where key and value are both equal (the topic is compacted: its record key \
+                 alone names a state, and each value of it counts),"
+            }
+            Some(topic) if topic.identity == "record-key" => "by record key",
             _ => "by business key",
         }
     }
@@ -264,7 +283,7 @@ impl<'r> Episode<'r> {
     }
 
     /// The directory behind the index of a partition.
-    fn directory(&self, at: i64) -> String {
+    pub(super) fn directory(&self, at: i64) -> String {
         let note = u32::try_from(at).ok().and_then(|at| pair::partition(self.relations, at));
         note.map_or_else(String::new, |note| note.directory.clone())
     }
@@ -272,6 +291,13 @@ impl<'r> Episode<'r> {
     /// The finding of this episode.
     pub(super) fn finding(&self, mut words: Words, examples: Examples) -> Finding {
         words.facts.extend(self.hidden());
+        if self.is_compacted() {
+            words.facts.push(
+                "the topic is compacted: the cleaner takes older records of a key, so repeats may be gone, and the \
+                 numbers are lower bounds"
+                    .to_owned(),
+            );
+        }
         let by = self.identity_in_words();
         for line in &mut words.advice {
             *line = line.replace("by business key", by);
@@ -484,6 +510,19 @@ struct Moved {
     first: Vec<(i64, i64)>,
     last: Option<(i64, i64)>,
     count: usize,
+    /// Originals that came again in their order and without others between them: one more than are told.
+    runs: Vec<Run>,
+}
+
+/// So many moved stretches are told one by one.
+const MOVES: usize = 4;
+
+/// A stretch of originals that came again as it was.
+struct Run {
+    original: i64,
+    copy: i64,
+    /// Offsets behind the first.
+    more: i64,
 }
 
 impl Moved {
@@ -494,10 +533,31 @@ impl Moved {
         if self.first.len() <= PAIRS {
             self.first.push((copy, original));
         }
+        let follows = |run: &Run| {
+            let next = run.more + 1;
+            run.copy + next == copy && run.original + next == original
+        };
+        let room = self.runs.len() <= MOVES;
+        match self.runs.last_mut() {
+            Some(run) if follows(run) => run.more += 1,
+            _ if room => self.runs.push(Run { original, copy, more: 0 }),
+            _ => {}
+        }
         self.last = Some((copy, original));
     }
 
     fn in_words(&self, from: &str, to: &str) -> String {
+        if let [first, rest @ ..] = self.runs.as_slice()
+            && !rest.is_empty()
+            && self.runs.len() <= MOVES
+        {
+            let said = |run: &Run| {
+                let originals = offsets(run.original, run.original + run.more);
+                format!("{originals} came again at {to}{}", range(run.copy, run.copy + run.more))
+            };
+            let rest: Vec<String> = rest.iter().map(said).collect();
+            return format!("{from} {}; {}", said(first), rest.join("; "));
+        }
         if self.count == 1 || (self.originals.is_told() && self.copies.is_told()) {
             let (originals, copies) = (self.originals.in_words(), self.copies.in_words());
             return format!("{from} {originals} came again at {to}{copies}");
@@ -555,6 +615,12 @@ mod tests {
         };
         assert_eq!(told("", &[(8, 4), (9, 5)]), "a-0 offsets 4–5 came again at offsets 8–9");
         assert_eq!(told("a-4 ", &[(0, 4)]), "a-0 offset 4 came again at a-4 offset 0");
+        // What came again twice is told as two moves, each with its own place.
+        let twice = [(145, 142), (146, 143), (152, 148), (153, 149), (156, 145), (157, 146)];
+        assert_eq!(
+            told("", &twice),
+            "a-0 offsets 142–143 came again at 145–146; offsets 148–149 came again at 152–153; offsets 145–146 came again at 156–157"
+        );
         let neighbours: Vec<(i64, i64)> = (0..8).map(|at| (5 + 6 * at, 4 + 6 * at)).collect();
         assert_eq!(
             told("", &neighbours),

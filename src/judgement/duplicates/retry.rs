@@ -11,6 +11,7 @@ use super::phrase::{pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::duration;
 use crate::finding::{Confidence, Level};
+use crate::relations::TimeSource;
 use crate::units::Offset;
 
 /// Retries end with `delivery.timeout.ms`, two minutes by default; clocks and pauses get their share.
@@ -26,8 +27,10 @@ struct Batches {
     all: usize,
     same_crc: usize,
     of_several: usize,
-    /// Offsets of two originals of which the later one came again in front of the other.
-    turned: Option<(Offset, Offset)>,
+    /// Batches of one record right behind what they repeat.
+    single_behind: usize,
+    /// Partition and offsets of two originals of which the later one came again in front of the other.
+    turned: Option<(String, Offset, Offset)>,
 }
 
 impl Batches {
@@ -36,23 +39,27 @@ impl Batches {
             let (earlier, later) = (&pair.earlier.batch, &pair.later.batch);
             let (same_crc, of_several) = (earlier.crc == later.crc, later.records > 1);
             let copy = [i64::from(pair.later.partition), later.base_offset.0];
-            [copy[0], copy[1], at, earlier.base_offset.0, i64::from(same_crc), i64::from(of_several)]
+            let behind = !of_several && later.base_offset == earlier.last_offset.next();
+            let kind = i64::from(of_several) + 2 * i64::from(behind);
+            [copy[0], copy[1], at, earlier.base_offset.0, i64::from(same_crc), kind]
         });
         let mut found = Self::default();
         let mut before = None;
-        for [partition, copy, _, original, same_crc, of_several] in episode.relations.groups.sorted(again) {
+        for [partition, copy, _, original, same_crc, kind] in episode.relations.groups.sorted(again) {
             if let Some((of, last, earlier)) = before {
                 // One record of a batch stands for all.
                 if (of, last) == (partition, copy) {
                     continue;
                 }
                 if of == partition && original < earlier && found.turned.is_none() {
-                    found.turned = Some((Offset(original), Offset(earlier)));
+                    let place = episode.directory(partition);
+                    found.turned = Some((place, Offset(original), Offset(earlier)));
                 }
             }
             found.all += 1;
             found.same_crc += usize::from(same_crc == 1);
-            found.of_several += usize::from(of_several == 1);
+            found.of_several += usize::from(kind == 1);
+            found.single_behind += usize::from(kind == 2);
             before = Some((partition, copy, original));
         }
         found
@@ -82,16 +89,27 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     facts.push(
         "no producer id on either copy: with idempotence the broker would have recognised a retry; which client it was cannot be told from the files".to_owned(),
     );
-    if let Some((first, second)) = batches.turned {
+    if let Some((place, first, second)) = &batches.turned {
         facts.push(format!(
-            "they came in another order than before: what stood at offset {second} stands in front of what stood at offset {first}, as batches in flight do that are put back one by one"
+            "they came in another order than before: what stood at offset {second} of {place} now stands in front of what stood at offset {first}, as batches in flight do that are put back one by one"
         ));
     }
     let regrouped = episode.count(|p| p.level > Level::E1);
     if regrouped > 0 {
-        facts
-            .push(format!("{regrouped} of {} copies stand in batches with other borders", episode.surplus()));
+        facts.push(format!(
+            "{regrouped} of {} copies stand in batches with other boundaries",
+            episode.surplus()
+        ));
     }
+    if episode.pairs().any(|pair| pair.later.timestamp_type == TimeSource::LogAppendTime) {
+        facts.push(
+            "the topic has LogAppendTime: the times shown are the broker's, and the equal base times are those of the client in \
+             the batches themselves"
+                .to_owned(),
+        );
+    }
+    // A batch of one record holds nothing but a time of one millisecond that two calls could not share.
+    let double_send = batches.all > 0 && batches.single_behind == batches.all;
     let latest =
         episode.pairs().filter_map(|p| p.later.written_after?.checked_sub(p.later.client_timestamp?)).max();
     let late = latest.is_some_and(|late| late > LATE_MS);
@@ -103,14 +121,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
     facts.extend(pairs_of(episode));
     Words {
-        confidence: if late { Confidence::Possible } else { Confidence::Likely },
+        confidence: if late || double_send { Confidence::Possible } else { Confidence::Likely },
         title: format!(
-            "{copies} of {} {} stored again, without idempotence",
+            "{copies} of {} {} stored again {}, without idempotence",
             episode.topic_name(),
-            match episode.surplus() {
-                1 => "is one of the same batch",
-                _ => "are the same batches",
-            }
+            are(episode.surplus()),
+            if batches.all == 1 { "in the same batch" } else { "in the same batches" }
         ),
         cause: Some(cause(
             if over_leaders > 0 {
@@ -132,7 +148,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
             kept(
                 "resend-same-session",
-                "an application that sets the record times itself can send a batch again with equal times",
+                if batches.of_several == 0 {
+                    "an application that calls send() twice within one millisecond writes two such batches of one record, and one that sets the times itself can do so at any time"
+                } else {
+                    "an application that sets the record times itself can send a batch again with equal times"
+                },
             ),
             kept(
                 "resend-new-session",
