@@ -32,7 +32,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     for (pairs, why) in [
         (by_time, "its times do"),
         (elsewhere, "another partition does, by the clock of the original's writer"),
-        (behind, "it is first seen behind the original, and the others show both alive"),
+        (behind, "it is first seen behind the original"),
     ] {
         if pairs > 0 {
             shown.push(format!("in {pairs} more {why}"));
@@ -69,11 +69,22 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         }),
         facts,
         alternatives: vec![
-            dropped("resend-new-session", "the copies' writers did not begin after the originals"),
+            if behind == 0 {
+                dropped("resend-new-session", "the copies' writers did not begin after the originals")
+            } else {
+                dropped(
+                    "resend-new-session",
+                    format!(
+                        "{} of {} pairs show both writers alive at one time; the others fit that",
+                        episode.surplus() - behind,
+                        episode.surplus()
+                    ),
+                )
+            },
             dropped("retry-without-idempotence", "a retry keeps its producer id"),
             kept(
                 "pipeline-replay",
-                "each could be fed by an input that was delivered to both; how they share their input is not in these files",
+                "each could be fed by an input that was delivered to all of them; how they share their input is not in these files",
             ),
         ],
         would_settle: lines([

@@ -51,9 +51,9 @@ fn snapshot_between(episode: &Episode<'_>) -> Option<(Memory, String)> {
     let id = pair.later.producer_id;
     let place = format!("{}/{}, between the copies,", note.directory, snapshot.file);
     Some(if snapshot.producers.binary_search(&id).is_ok() {
-        let by = snapshot.last_offset(id).map_or_else(String::new, |offset| {
-            format!(" (as every snapshot by one batch, the one that ends at offset {offset})")
-        });
+        let by = snapshot
+            .last_offset(id)
+            .map_or_else(String::new, |offset| format!(" by its last batch, which ends at offset {offset}"));
         (
             Memory::Holds,
             format!(
@@ -142,6 +142,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ),
         cause: Some(cause(
             match between {
+                _ if over_leaders == episode.surplus() => {
+                    "the leader changed between original and copy, and the new one led without the producer's state: its own snapshots were lost or rebuilt from less than the log, or it had forgotten the producer by age"
+                }
                 _ if since.is_some() => {
                     "the broker had forgotten the producer by expiry (producer.id.expiration.ms, or old record times): its snapshots lose producers that wrote last"
                 }
@@ -162,10 +165,18 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         would_settle: lines([
             "producer.id.expiration.ms and the broker's log from the record times up to when the copies were stored (restarts, snapshot errors)",
         ]),
-        advice: lines([
-            "look for what made the broker forget: neither a resend by the application nor a new client keeps the sequences",
-            "raise producer.id.expiration.ms above the longest pause or record age, and never delete .snapshot files",
-            "until then drop repeats by business key in the consumers",
-        ]),
+        advice: if over_leaders == episode.surplus() {
+            lines([
+                "look at the replica that led when the copies came: its snapshots, and its log when it took over; neither a resend by the application nor a new client keeps the sequences",
+                "never delete .snapshot files; producer.id.expiration.ms matters only where a producer was silent for as long",
+                "until then drop repeats by business key in the consumers",
+            ])
+        } else {
+            lines([
+                "look for what made the broker forget: neither a resend by the application nor a new client keeps the sequences",
+                "raise producer.id.expiration.ms above the longest pause or record age, and never delete .snapshot files",
+                "until then drop repeats by business key in the consumers",
+            ])
+        },
     }
 }

@@ -31,8 +31,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let remembered = oldest.as_ref().and_then(window::before_new_epoch);
     facts.extend(remembered.as_ref().map(|remembered| remembered.fact.clone()));
     if regrouped > 0 {
-        facts
-            .push(format!("{regrouped} of {} copies stand in batches with other borders", episode.surplus()));
+        facts.push(format!(
+            "{regrouped} of {} copies stand in batches with other boundaries",
+            episode.surplus()
+        ));
     }
     facts.extend(pairs_of(episode));
     let mut alternatives = vec![dropped(

@@ -184,7 +184,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             if may_fan_out { "with the times of another topic's records" } else { "by a pipeline" }
         ),
         cause: Some(cause(
-            if step.is_some() || over_source > 0 {
+            if step.is_some_and(|step| step.members == Some(0)) {
+                "the group's position was set back from outside, while it had no members, and the input was processed again"
+            } else if step.is_some() || over_source > 0 {
                 "the group's position was set back, and the input was processed again"
             } else {
                 "a mirror, connector or stream restarted from an older position than it had written"
@@ -193,7 +195,20 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         )),
         facts,
         alternatives,
-        would_settle: if may_fan_out {
+        would_settle: if let Some(step) = step {
+            vec![
+                format!(
+                    "who or what reset the offsets of group {} then: {}",
+                    step.group,
+                    if step.members == Some(0) {
+                        "a tool or an admin client (kafka-consumer-groups.sh --reset-offsets)"
+                    } else {
+                        "a seek of the application, or an admin client"
+                    }
+                ),
+                "the pipeline's log at that time".to_owned(),
+            ]
+        } else if may_fan_out {
             lines([
                 "what writes the other topic and what reads it; the commits of a group (dedup-audit offsets)",
                 "the pipeline's log, if there is one: restarts, rebalances, offset resets",
@@ -201,7 +216,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         } else {
             lines(["the pipeline's log: restarts, rebalances, offset resets at that time"])
         },
-        advice: if may_fan_out {
+        advice: if let Some(step) = step {
+            // It commits for the group in its own transactions: more of exactly-once would not have helped.
+            vec![
+                format!(
+                    "find who set the position of group {} back: output and position are one transaction already, which does \
+                     not help against a position that is set by hand",
+                    step.group
+                ),
+                "drop repeats by business key in the consumers of the output".to_owned(),
+            ]
+        } else if may_fan_out {
             lines([
                 "find out what writes both topics: one application, a pipeline between them, or one from a third place",
                 "let whatever it is commit its position with its output",

@@ -81,7 +81,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     facts.extend(pairs_of(episode));
     let mut alternatives = vec![dropped(
         "pipeline-replay",
-        "a pipeline writes batches of its own, with other borders, producer ids or offsets",
+        "a pipeline writes batches of its own, with other boundaries, producer ids or offsets",
     )];
     alternatives.push(if marked {
         dropped("fan-out", "an application that writes each event to two topics writes to two topic ids")

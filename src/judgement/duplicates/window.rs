@@ -56,14 +56,12 @@ pub(super) fn of_repeat(pair: &Pair<'_>) -> Option<String> {
     let standing = Standing::of(pair).filter(|of| of.newest.at_offset == pair.later.batch.base_offset)?;
     let (id, place) = (pair.later.producer_id, &standing.note.directory);
     let would = match standing.rank {
-        Some(rank) if rank <= REMEMBERED => {
-            "among the five that a broker remembers, which answers such a copy without storing it"
-        }
-        _ => "not among the five that a broker remembers, which refuses such a copy as out of order",
+        Some(rank) if rank <= REMEMBERED => "answered it with the original's offset, and stored nothing",
+        _ => "refused it as out of order",
     };
     Some(format!(
-        "the original of the first copy was {} of producer {id} in {place} when the copy came, {would}: this one \
-         knew nothing of the producer",
+        "a broker keeps the 5 newest batches of a producer; when the first copy came, its original was {} of producer {id} in \
+         {place}, so a broker with the producer's state would have {would}",
         standing.in_words()
     ))
 }
@@ -99,7 +97,7 @@ pub(super) fn before_new_epoch(first: &Pair<'_>) -> Option<BeforeNewEpoch> {
         },
         (Some(rank), None) if rank <= REMEMBERED => BeforeNewEpoch {
             fact: format!(
-                "{begins}: among the five that a broker remembers, unless it restarted or the lead changed, of which \
+                "{begins}: among the five that a broker remembers, unless it restarted or the leader changed, of which \
                  there is no trace here"
             ),
             explains: false,
