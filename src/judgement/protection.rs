@@ -233,13 +233,15 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
         });
         let title = if is_back {
             let to = at(times().map(|(_, last)| last).max());
-            format!("idempotence was off in {topic} from {from} to {to}: {records_lack} a producer id")
+            format!("idempotence was off in topic {topic} from {from} to {to}: {records_lack} a producer id")
         } else {
-            format!("idempotence was on in {topic} and is off from {from} on: {records_lack} a producer id")
+            format!(
+                "idempotence was on in topic {topic} and is off from {from} on: {records_lack} a producer id"
+            )
         };
         (title, Confidence::Likely)
     } else {
-        (format!("idempotence is off in {topic}: {records_lack} a producer id"), Confidence::Certain)
+        (format!("idempotence is off in topic {topic}: {records_lack} a producer id"), Confidence::Certain)
     };
     let mut finding = finding(code, confidence, title);
     about(&mut finding, stretches.iter().map(|&(partition, _)| (topic, partition)));
@@ -282,13 +284,42 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
         }
         Told::Off(reasons) => {
             let any_protected = partitions.iter().any(|(_, facts)| protected_from(facts).is_some());
-            off_words(&mut finding, &not_lost(topic, any_protected, &reasons));
+            let several = partitions.len() > 1;
+            let since = if omitted == 0 { on_since(topic, partitions, stretches) } else { None };
+            let why = not_lost(topic, any_protected, several, &reasons);
+            off_words(&mut finding, why, reasons.contains_key(&NotLost::LikeOthers), since.as_deref());
+            if since.is_some() {
+                finding.title =
+                    finding.title.replacen("idempotence is off in", "idempotence was off at first in", 1);
+                if let Some(fact) = finding.facts.first_mut() {
+                    fact.clone_from(&finding.title);
+                }
+            }
         }
     }
     finding.stretches =
         stretches.iter().map(|(partition, stretch)| shown(topic, *partition, stretch)).collect();
     finding.stretches_omitted = omitted;
     Some(finding)
+}
+
+/// From where on every partition that has such stretches is protected, where each has one and at its beginning.
+fn on_since(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches) -> Option<String> {
+    let mut since = Vec::new();
+    for (partition, stretch) in stretches {
+        let (_, facts) = partitions.iter().find(|(context, _)| context.partition == *partition)?;
+        let all = || facts.protection.stretches.iter();
+        let is_first = all().find(|one| one.mode == ProtectionMode::None) == Some(stretch);
+        let on = all().find(|later| later.first_offset > stretch.last_offset)?;
+        let alone = all().filter(|one| one.mode == ProtectionMode::None).count() == 1;
+        let before =
+            all().any(|one| one.first_offset < stretch.first_offset && one.mode != ProtectionMode::Legacy);
+        if !is_first || !alone || before || on.mode == ProtectionMode::Legacy {
+            return None;
+        }
+        since.push(format!("{topic}-{partition} from offset {} on", on.first_offset));
+    }
+    Some(capped(since, "partitions").join(", "))
 }
 
 /// Where the protection of a partition ends, and where it comes back.
@@ -318,6 +349,7 @@ fn switch(topic: &str, partitions: &[Partition<'_>], partition: i32, stretch: &P
 fn not_lost(
     topic: &str,
     any_protected: bool,
+    several: bool,
     reasons: &BTreeMap<NotLost, (i32, ProtectionStretch)>,
 ) -> String {
     if !any_protected {
@@ -334,7 +366,8 @@ fn not_lost(
                 "a protected session that began before {place} goes on in another partition, by its times"
             ),
             NotLost::LikeOthers => format!(
-                "{place} may be of the writer that stands beside protected sessions elsewhere in the topic"
+                "{place} may be of the writer that stands beside protected sessions {}",
+                if several { "elsewhere in the topic" } else { "further up" }
             ),
         }
     });
@@ -363,16 +396,23 @@ fn lost_words(finding: &mut Finding) {
     ]);
 }
 
-fn off_words(finding: &mut Finding, not_lost: &str) {
+fn off_words(finding: &mut Finding, not_lost: String, may_be_lost: bool, on_since: Option<&str>) {
     finding.alternatives = vec![
         kept(
             "by default",
             "Java clients before 3.0 and most other libraries have idempotence off unless it is switched on; \
              Connect workers and MirrorMaker 2 switch it off (KAFKA-13759)",
         ),
-        dropped("idempotence-lost", not_lost),
+        if may_be_lost { kept("idempotence-lost", not_lost) } else { dropped("idempotence-lost", not_lost) },
     ];
     finding.would_settle = lines(["the configuration of the producers that write to this topic"]);
+    if let Some(since) = on_since {
+        finding.facts.push(format!("with producer ids: {since}"));
+        finding.advice = lines([
+            "nothing is left to switch on where producer ids have begun since; look for repeats among the records before that",
+        ]);
+        return;
+    }
     finding.advice = lines([
         "set enable.idempotence=true and acks=all in the producers of this topic, with retries above 0 and at most 5 \
          requests in flight (1 with Java clients of 0.11); brokers before 2.8 ask for the right to IdempotentWrite",
@@ -571,6 +611,30 @@ mod tests {
         assert_eq!(why(&["D -1 3; D 5/0 0..4"]), "nothing protected stands in front of orders-0 offsets 0–2");
         let beside = why(&["D 5/0 0..4; D -1 1; D 5/0 5..5"]);
         assert!(beside.starts_with("a protected session stands before orders-0 offset 5 and"), "{beside}");
+    }
+
+    #[test]
+    fn what_was_off_at_first_and_is_on_since_is_not_to_be_switched_on() {
+        let since = judged(&["D -1 3; D 5/0 0..4"]).remove(0);
+        assert!(
+            since.title.contains("idempotence was off at first in topic orders: 3 of 8 records"),
+            "{since:#?}"
+        );
+        assert!(
+            since.facts.iter().any(|fact| fact == "with producer ids: orders-0 from offset 3 on"),
+            "{since:#?}"
+        );
+        assert!(since.advice[0].starts_with("nothing is left to switch on"), "{since:#?}");
+        for still in [&["D -1 3"][..], &["D -1 3; D 5/0 0..4; D -1 1"], &["D -1 3; D 5/0 0..4", "D -1 1"]] {
+            assert!(judged(still).iter().all(|finding| !finding.title.contains("at first")), "{still:?}");
+        }
+    }
+
+    #[test]
+    fn a_loss_that_is_only_doubted_is_no_excluded_one() {
+        let doubted = judged(&["D 1/0 0..4; D -1 3; D 1/0 5..5; D -1 3"]).remove(0);
+        let rival = doubted.alternatives.iter().find(|rival| rival.code == "idempotence-lost").unwrap();
+        assert!(rival.kept && rival.why.contains("protected sessions further up"), "{rival:#?}");
     }
 
     #[test]
