@@ -6,7 +6,7 @@
 
 use super::logs::Logs;
 use super::pass::ChunkStart;
-use crate::finding::phrase::moments;
+use crate::finding::phrase::moment;
 use crate::finding::{Code, Copy, Finding};
 use crate::format::{BatchHeader, SegmentItem};
 use crate::units::{FilePosition, Offset};
@@ -70,14 +70,13 @@ fn stored(finding: &Finding, logs: &Logs<'_>, directories: &HashMap<&str, usize>
             let log = Log { logs, at: *directories.get(directory)? };
             let before = log.in_front_of(first)?;
             let behind = log.behind(last).filter(|behind| before <= *behind)?;
-            Some(format!("{directory} {}", moments(before, behind)?))
+            // Neighbours of one time tell nothing.
+            let (from, to) = (moment(before)?, moment(behind).filter(|_| before < behind)?);
+            Some(format!("{from} and {to} in {directory}"))
         })
         .collect();
     (!told.is_empty()).then(|| {
-        format!(
-            "the copies stand between batches with other times ({}): they were stored in between, if the clocks agree",
-            told.join("; ")
-        )
+        format!("the copies were stored between {}, by the times of the batches around them", told.join("; "))
     })
 }
 

@@ -30,8 +30,8 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
         let (cut, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(_, missing)| matches!(missing, Missing::Flushed { .. }));
         let cut_producers = partitions.iter().flat_map(|partition| cut_producers(*partition));
-        let cut = told(topic, &cut).map(|finding| cut_or_copied(finding, cut_producers));
-        [told(topic, &missing), cut, told(topic, &unsettled).map(not_settled)]
+        let cut = told(topic, &partitions, &cut).map(|finding| cut_or_copied(finding, cut_producers));
+        [told(topic, &partitions, &missing), cut, told(topic, &partitions, &unsettled).map(not_settled)]
     };
     by_topic(partitions).into_iter().flat_map(of_topic).flatten().collect()
 }
@@ -198,7 +198,7 @@ fn cut_producers((context, facts): Partition<'_>) -> Vec<String> {
     newest.iter().filter_map(line).collect()
 }
 
-fn told(topic: &str, missing: &[(i32, Missing<'_>)]) -> Option<Finding> {
+fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)]) -> Option<Finding> {
     if missing.is_empty() {
         return None;
     }
@@ -212,6 +212,18 @@ fn told(topic: &str, missing: &[(i32, Missing<'_>)]) -> Option<Finding> {
     let mut finding = finding(Code::OffsetGap, confidence, title);
     about(&mut finding, missing.iter().map(|&(partition, _)| (topic, partition)));
     finding.facts = capped(missing.iter().map(|(p, missing)| line(topic, *p, missing)), "places");
+    let snapshots = missing.iter().filter_map(|(partition, missing)| {
+        let (first, _) = range(missing);
+        let (context, _) = partitions.iter().find(|(context, _)| context.partition == *partition)?;
+        let is_boundary = matches!(missing, Missing::Hole(hole) if hole.kind == HoleKind::Boundary);
+        let snapshot = context.snapshots.iter().find(|snapshot| is_boundary && snapshot.offset == first)?;
+        Some(format!(
+            "{topic}-{partition}/{} is there, as a broker writes one when a segment begins: the segment of offset {first} was there, \
+             too",
+            snapshot.file
+        ))
+    });
+    finding.facts.extend(capped(snapshots, "snapshots"));
     finding.ranges = missing
         .iter()
         .map(|(partition, missing)| {

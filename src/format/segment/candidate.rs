@@ -53,7 +53,9 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoPrefix { left } => write!(f, "a batch begins with {PREFIX} bytes, file has {left}"),
+            Self::NoPrefix { left } => {
+                write!(f, "a batch takes at least {PREFIX} bytes, and the file has {left} more")
+            }
             Self::Length { found, smallest } => write!(f, "batch length {found}, the smallest is {smallest}"),
             Self::PastEnd { size, left, .. } => write!(f, "batch needs {size} bytes, file has {left}"),
             Self::Magic(magic) => write!(f, "magic {magic} is unknown"),
