@@ -8,6 +8,20 @@ pub fn range(first: i64, last: i64) -> String {
     if first == last { first.to_string() } else { format!("{first}–{last}") }
 }
 
+/// Sequences from the first to the last batch of a producer: `0–9`; over the largest one, which 0 follows,
+/// `2147483646–2147483647 and 0–3`; `30 … 1` where they began again in between.
+#[must_use]
+pub fn sequences(first: i32, last: i32) -> String {
+    let (from, to) = (i64::from(first), i64::from(last));
+    match from - to {
+        ..=0 => range(from, to),
+        back if back > i64::from(i32::MAX / 2) => {
+            format!("{} and {}", range(from, i32::MAX.into()), range(0, to))
+        }
+        _ => format!("{from} … {to}"),
+    }
+}
+
 /// `offset 6`, `offsets 6–9`.
 #[must_use]
 pub fn offsets(first: i64, last: i64) -> String {
@@ -60,6 +74,12 @@ mod tests {
     #[test]
     fn one_offset_is_no_range() {
         assert_eq!([offsets(6, 6), offsets(6, 9)], ["offset 6", "offsets 6–9"]);
+    }
+
+    #[test]
+    fn sequences_go_on_at_0_behind_the_largest() {
+        let said = [sequences(0, 9), sequences(2_147_483_646, 3), sequences(i32::MAX, 0), sequences(30, 1)];
+        assert_eq!(said, ["0–9", "2147483646–2147483647 and 0–3", "2147483647 and 0", "30 … 1"]);
     }
 
     #[test]

@@ -220,7 +220,7 @@ impl Ticket<'_> {
             let told_at = |copy: &Copy| code(&format!("{}-{}@{}", copy.topic, copy.partition, copy.offset));
             told.extend(copies.map(told_at));
         }
-        if told.is_empty() { String::new() } else { format!(" {}.", told.join("; ")) }
+        if told.is_empty() { String::new() } else { format!(" {}.", told.join(". ")) }
     }
 
     /// One finding with its evidence.

@@ -28,6 +28,13 @@ pub fn csv(text: &str) -> Cow<'_, str> {
     Cow::Owned(cell)
 }
 
+fn ends_in_www(text: &str) -> bool {
+    text.len()
+        .checked_sub(3)
+        .and_then(|at| text.as_bytes().get(at..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(b"www"))
+}
+
 /// Text of a paragraph or a table cell in Markdown: every sign that could be markup is quoted.
 ///
 /// Signs behind which GitHub, GitLab and Jira look for names and numbers in the finished text
@@ -59,7 +66,7 @@ pub fn markdown<'a>(text: impl Into<Terminal<'a>>) -> String {
                 escaped.push(character);
             }
             // `www.` begins a link.
-            '.' if matches!(before, 'w' | 'W') => escaped.push_str("\\."),
+            '.' if ends_in_www(&escaped) => escaped.push_str("\\."),
             '.' | ',' | ';' | '?' | '\'' | '"' | '(' | ')' | '%' | '/' => escaped.push(character),
             '-' | '+' | '=' if !escaped.is_empty() => escaped.push(character),
             other if other.is_ascii_punctuation() => escaped.extend(['\\', other]),

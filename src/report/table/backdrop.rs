@@ -3,7 +3,7 @@
 
 use super::{most, named};
 use crate::finding::Finding;
-use crate::finding::phrase::range;
+use crate::finding::phrase::{range, sequences};
 use crate::plan::ASKED_FOR;
 use crate::report::escape::width;
 use crate::report::layout::Page;
@@ -16,6 +16,8 @@ use std::collections::BTreeSet;
 pub(super) const LABEL: usize = 12;
 /// Topics that are shown one by one.
 const TOPICS: usize = 10;
+/// Topics that are named where the same is said of all.
+const NAMES: usize = 5;
 /// Sessions that are shown.
 const SESSIONS: usize = 10;
 
@@ -31,13 +33,28 @@ fn ordinary(report: &Report) -> Vec<&TopicReport> {
 /// One entry a topic below one label, cut after some.
 fn by_topic(page: &mut Page, report: &Report, title: &str, entries: &[(&TopicReport, String)]) {
     let single = ordinary(report).len() == 1;
-    for (index, (topic, text)) in entries.iter().take(TOPICS).enumerate() {
+    // What is said of several topics is said once.
+    let mut told: Vec<(&str, Vec<&TopicReport>)> = Vec::new();
+    for (topic, text) in entries {
+        match told.iter_mut().find(|(known, _)| known == text) {
+            Some((_, topics)) => topics.push(topic),
+            None => told.push((text, vec![topic])),
+        }
+    }
+    for (index, (text, topics)) in told.iter().take(TOPICS).enumerate() {
         let title = if index == 0 { label(title) } else { label("") };
-        let name = if single { String::new() } else { format!("{}: ", named(&topic.topic)) };
+        let shown = most(NAMES, topics.len());
+        let mut names: Vec<_> =
+            topics.iter().take(shown).map(|topic| named(&topic.topic).into_owned()).collect();
+        if topics.len() > shown {
+            names.push(counted((topics.len() - shown) as u64, "more topic"));
+        }
+        let name = if single { String::new() } else { format!("{}: ", listed(&names)) };
         page.hanging(0, &title, &format!("{name}{text}"));
     }
-    if entries.len() > TOPICS {
-        let rest = counted((entries.len() - TOPICS) as u64, "topic");
+    if told.len() > TOPICS {
+        let rest = told.iter().skip(TOPICS).map(|(_, topics)| topics.len() as u64).sum();
+        let rest = counted(rest, "topic");
         page.hanging(0, &label(""), &format!("… and {rest} that the JSON report names"));
     }
 }
@@ -161,8 +178,11 @@ fn as_table(rows: &[[String; 7]]) -> Vec<String> {
 fn as_line([session, partition, offsets, epochs, sequences, records, times]: &[String; 7]) -> String {
     let plural = if offsets.contains('–') { "s" } else { "" };
     let mut parts = vec![format!("offset{plural} {offsets}")];
+    if records == "0" {
+        parts.push("no record left by the cleaner".to_owned());
+    }
     for (name, value) in [("epoch", epochs), ("seq", sequences), ("records", records)] {
-        if !value.is_empty() {
+        if !value.is_empty() && (name, value.as_str()) != ("records", "0") {
             parts.push(format!("{name} {value}"));
         }
     }
@@ -215,7 +235,7 @@ fn row(transactional: Option<&str>, session: &SessionReport, zone: &Zone) -> [St
     let sequences =
         match (first.and_then(|epoch| epoch.first_sequence), last.and_then(|epoch| epoch.last_sequence)) {
             // Each epoch counts from 0: a range over several says nothing.
-            (Some(first), Some(last)) if session.epochs.len() == 1 => range(first.into(), last.into()),
+            (Some(first), Some(last)) if session.epochs.len() == 1 => sequences(first, last),
             _ => String::new(),
         };
     [

@@ -80,16 +80,26 @@ pub fn write(
 fn headline(told: &Compared, reading: Reading) -> String {
     let all = counted(told.pairs.len() as u64, "pair");
     let different = told.pairs.iter().filter(|pair| !pair.equal).count() as u64;
+    let differs = |pair: &&Pair| pair.equal && !pair.snapshots.is_empty();
+    let beside = match told.pairs.iter().filter(differs).count() as u64 {
+        0 => String::new(),
+        _ if different > 0 => String::new(),
+        1 if told.pairs.len() == 1 => " Their producer snapshots differ.".to_owned(),
+        pairs => format!(" Producer snapshots differ in {} of them.", number(pairs)),
+    };
     match (different, reading) {
         (0, Reading::Interrupted) => format!("Interrupted: of {all}, no difference was seen until then."),
         (different, Reading::Interrupted) => {
             format!("Interrupted: of {all}, {} different.", number(different))
         }
-        (0, Reading::Whole | Reading::Partial) if told.all_compared() => {
+        (0, Reading::Whole | Reading::Partial) if told.all_compared() && beside.is_empty() => {
             format!("{all} compared: all are equal.")
         }
+        (0, Reading::Whole | Reading::Partial) if told.all_compared() => {
+            format!("{all} compared: all records are equal.{beside}")
+        }
         (0, Reading::Whole | Reading::Partial) => {
-            format!("{all} compared: no difference was seen, but {}.", uncompared(told))
+            format!("{all} compared: no difference was seen, but {}.{beside}", uncompared(told))
         }
         (different, Reading::Whole | Reading::Partial) if told.all_compared() => {
             format!("{all} compared: {} different.", number(different))
@@ -165,7 +175,14 @@ fn show(page: &mut Page, pair: &Pair) {
     for snapshot in pair.snapshots.iter().take(SHOWN) {
         let what = match &snapshot.unreadable {
             Some(why) => format!("cannot be read: {}", escaped(why)),
-            None => format!("differs in {}", counted(snapshot.producer_ids.len() as u64, "producer")),
+            None => {
+                let ids = &snapshot.producer_ids;
+                let first: Vec<_> = ids.iter().take(SHOWN).map(i64::to_string).collect();
+                let more = ids.len().saturating_sub(SHOWN);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let noun = if ids.len() == 1 { "producer" } else { "producers" };
+                format!("differs in {noun} {}{more}", first.join(", "))
+            }
         };
         page.item(2, &format!("{} {what}", named(&snapshot.file)));
     }
@@ -213,7 +230,9 @@ fn offset_range(side: &Side) -> String {
 }
 
 fn side_line(name: &str, side: &Side) -> String {
-    let mut parts = vec![format!("offsets {}–{}", side.log_start_offset, side.log_end_offset)];
+    let (first, end) = (side.log_start_offset, side.log_end_offset);
+    let mut parts =
+        vec![if end > first { offsets(first, end - 1) } else { format!("no offset, the next one is {end}") }];
     parts.push(counted(side.records, "record"));
     for (what, offset) in [
         ("high watermark", side.high_watermark),

@@ -123,8 +123,7 @@ fn group_lines(
     known_day: Option<&str>,
     zone: &Zone,
 ) {
-    let key = business_key(&group.business_key);
-    let key = Terminal::text(&key).cut(key_columns).to_string();
+    let key = fitting_key(&group.business_key, key_columns);
     let mut before: Option<i64> = None;
     for (index, copy) in group.copies.iter().take(COPIES).enumerate() {
         let distance = copy.timestamp.zip(before).map(|(this, earlier)| match copy.level {
@@ -149,6 +148,20 @@ fn group_lines(
         ]);
         before = copy.timestamp;
     }
+}
+
+/// The key within some columns. Of a record key with the digest of its content the record key gives way:
+/// contents are told apart by their digests.
+fn fitting_key(key: &BusinessKey, columns: usize) -> String {
+    let whole = business_key(key);
+    if let BusinessKey::Digest { digest, record_key: Some(record_key) } = key
+        && width(&whole) > columns
+    {
+        let digest: String = digest.chars().take(8).collect();
+        let room = columns.saturating_sub(digest.len() + 3).max(4);
+        return format!("{} ({digest})", Terminal::text(&business_key(record_key)).cut(room));
+    }
+    Terminal::text(&whole).cut(columns).to_string()
 }
 
 /// `PID 1000 epoch 0 seq 40`, or that there is none.

@@ -1,7 +1,7 @@
 //! Who wrote which stretch of a log, and where the copies are: a lane a session, offsets across.
 //!
 //! ```text
-//! Lanes       orders-0, offsets 0–79: o stored first, x stored again
+//! Lanes       orders-0, offsets 0–79: o repeated later, x stored again
 //!             1000#1  ───────────────────ooooooooo
 //!             2000#1                              xxxxxxxxx
 //! ```
@@ -85,7 +85,7 @@ pub(super) fn show(page: &mut Page, report: &Report) {
     }
 }
 
-/// What the picture shows: `orders-0 (1 of 4 partitions), offsets 0–79: o stored first, x stored again`.
+/// What the picture shows: `orders-0 (1 of 4 partitions), offsets 0–79: o repeated later, x stored again`.
 fn legend(
     place: &str,
     (low, high): (i64, i64),
@@ -95,7 +95,7 @@ fn legend(
     report: &Report,
 ) -> String {
     let among = if among > 1 { format!(" (1 of {among} partitions with copies)") } else { String::new() };
-    let mut said = format!("{place}{among}, {}: o stored first, x stored again", offsets(low, high));
+    let mut said = format!("{place}{among}, {}: o repeated later, x stored again", offsets(low, high));
     if copies.iter().any(|copy| mark_of(copy) == ABORTED) {
         said.push_str(", a aborted");
     }

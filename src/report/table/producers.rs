@@ -3,12 +3,12 @@
 
 use super::singles::reason;
 use super::{coverage, escaped, finding, named};
-use crate::finding::phrase::range;
+use crate::finding::phrase::{range, sequences};
 use crate::finding::{Gap, Severity};
 use crate::report::answer::Answer;
 use crate::report::escape::width;
 use crate::report::layout::{Page, Width};
-use crate::report::producers::{Producer, ProducerSession, Producers};
+use crate::report::producers::{Producer, ProducerSession, Producers, SnapshotState};
 use crate::report::wording::{Zone, counted, number};
 use crate::report::zoned::told;
 use comfy_table::{ContentArrangement, Table, presets};
@@ -130,13 +130,28 @@ fn snapshots(page: &mut Page, body: &Producers) {
     if entries == 0 {
         return;
     }
-    let agree = match wrong {
-        0 => "the log contradicts none".to_owned(),
-        wrong => format!("the log contradicts {}", number(wrong)),
+    // A producer that is missing in a snapshot has no entry there, and neither has a file that cannot be read.
+    let is_told = |file: &str, id: i64| {
+        let of = |producer: &Producer, state: &SnapshotState| {
+            let place = format!("{}-{}/{}", state.topic, state.partition, state.file);
+            !state.agrees && producer.producer_id == id && place == file
+        };
+        all().any(|(producer, state)| of(producer, state))
+    };
+    let differences = body.findings.iter().flat_map(|finding| &finding.snapshots);
+    let beside: Vec<_> =
+        differences.filter(|one| one.producer_id.is_none_or(|id| !is_told(&one.file, id))).collect();
+    let agree = match (wrong, beside.len()) {
+        (0, 0) => "the log contradicts none".to_owned(),
+        (0, _) => {
+            "the log contradicts none of these, and disagrees with what is missing or unreadable:".to_owned()
+        }
+        (wrong, _) => format!("the log contradicts {}", number(wrong)),
     };
     page.blank();
     let looked = if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", number(entries)) };
-    page.paragraph(0, &format!("Producer snapshots: {looked} looked at, {agree}."));
+    let end = if agree.ends_with(':') { "" } else { "." };
+    page.paragraph(0, &format!("Producer snapshots: {looked} looked at, {agree}{end}"));
     for (producer, state) in all().filter(|(_, state)| !state.agrees).take(GAPS) {
         let log = state.log.as_deref().map(|log| format!(": {}", escaped(log))).unwrap_or_default();
         page.item(
@@ -149,6 +164,10 @@ fn snapshots(page: &mut Page, body: &Producers) {
                 producer.producer_id
             ),
         );
+    }
+    for one in beside.iter().take(GAPS) {
+        let id = one.producer_id.map(|id| format!(" about PID {id}")).unwrap_or_default();
+        page.item(2, &format!("{}{id}: {}", named(&one.file), escaped(&one.what)));
     }
 }
 
@@ -180,10 +199,9 @@ fn row(producer: &Producer, told: &ProducerSession, zone: &Zone) -> [String; 8] 
         |at: Option<&crate::report::model::EpochReport>| at.and_then(|at| at.producer_epoch).map(i64::from);
     // Each epoch counts from 0: a range over several says nothing.
     let sequences = if session.epochs.len() == 1 {
-        within(
-            first.and_then(|epoch| epoch.first_sequence).map(i64::from),
-            last.and_then(|epoch| epoch.last_sequence).map(i64::from),
-        )
+        let ends =
+            first.and_then(|epoch| epoch.first_sequence).zip(last.and_then(|epoch| epoch.last_sequence));
+        ends.map_or_else(String::new, |(first, last)| sequences(first, last))
     } else {
         String::new()
     };

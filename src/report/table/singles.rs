@@ -11,6 +11,8 @@ use crate::report::wording::{Zone, counted, listed, number};
 
 /// Examples of each kind that are shown.
 const EXAMPLES: usize = 3;
+/// Files that are named one by one.
+const FILES: usize = 5;
 /// Consumer groups that are named.
 const GROUPS: usize = 5;
 
@@ -25,7 +27,7 @@ pub(in crate::report) fn lines(finding: &Finding, few: usize, zone: &Zone) -> Ve
         }
         lines
     }
-    let mut lines = first(&finding.gaps, finding.gaps_omitted, few, gap);
+    let mut lines = first(&by_weight(&finding.gaps), finding.gaps_omitted, few, gap);
     lines.extend(first(&finding.transactions, 0, few, transaction));
     lines.extend(first(&finding.stretches, finding.stretches_omitted, few, |one| stretch(one, zone)));
     lines
@@ -33,10 +35,11 @@ pub(in crate::report) fn lines(finding: &Finding, few: usize, zone: &Zone) -> Ve
 
 pub(super) fn show(page: &mut Page, finding: &Finding, amount: Amount) {
     let zone = page.zone().clone();
-    examples(page, amount, &finding.gaps, finding.gaps_omitted, gap);
+    examples(page, amount, &by_weight(&finding.gaps), finding.gaps_omitted, gap);
     examples(page, amount, &finding.transactions, 0, transaction);
     examples(page, amount, &finding.stretches, finding.stretches_omitted, |one| stretch(one, &zone));
-    examples(page, amount, &finding.snapshots, 0, snapshot);
+    let files = amount.most(FILES, finding.snapshots.len());
+    some(page, files, &finding.snapshots, 0, snapshot);
     if let Some(partitioner) = &finding.partitioner {
         page.paragraph(2, &format!("The other keys follow {}.", named(partitioner)));
     }
@@ -47,11 +50,14 @@ pub(super) fn show(page: &mut Page, finding: &Finding, amount: Amount) {
 
 /// Whose sequences are missing, where and why, for findings that are told in a few lines.
 pub(super) fn show_gaps(page: &mut Page, finding: &Finding) {
-    examples(page, Amount::OfAScreen, &finding.gaps, finding.gaps_omitted, gap);
+    examples(page, Amount::OfAScreen, &by_weight(&finding.gaps), finding.gaps_omitted, gap);
 }
 
 fn examples<T>(page: &mut Page, amount: Amount, all: &[T], omitted: u64, say: impl Fn(&T) -> String) {
-    let most = amount.most(EXAMPLES, all.len());
+    some(page, amount.most(EXAMPLES, all.len()), all, omitted, say);
+}
+
+fn some<T>(page: &mut Page, most: usize, all: &[T], omitted: u64, say: impl Fn(&T) -> String) {
     for one in all.iter().take(most) {
         page.item(2, &say(one));
     }
@@ -85,8 +91,27 @@ fn consumed(page: &mut Page, finding: &Finding) {
     }
 }
 
+/// Jumps behind records of the same producer come first: where it begins, less is known.
+fn by_weight(gaps: &[Gap]) -> Vec<Gap> {
+    let mut gaps = gaps.to_vec();
+    gaps.sort_by_key(|gap| gap.reason == GapReason::FirstAppend);
+    gaps
+}
+
 fn gap(gap: &Gap) -> String {
     let epoch = gap.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
+    if gap.reason == GapReason::FirstAppend {
+        return format!(
+            "{}-{} offset {}  PID {}{epoch}: begins at seq {} instead of {} ({})",
+            named(&gap.topic),
+            gap.partition,
+            gap.at_offset,
+            gap.producer_id,
+            gap.found,
+            gap.expected,
+            reason(&gap.reason),
+        );
+    }
     format!(
         "{}-{} offset {}  PID {}{epoch}: expected seq {}, found {}, {} missing ({})",
         named(&gap.topic),
@@ -102,7 +127,7 @@ fn gap(gap: &Gap) -> String {
 
 pub(super) fn reason(reason: &GapReason) -> &str {
     match reason {
-        GapReason::Retention => "retention removed them",
+        GapReason::Retention => "the files begin behind them",
         GapReason::LogStartMoved => "the log start was moved past them",
         GapReason::Compaction => "the cleaner may have removed them",
         GapReason::EpochChange => "the producer began a new epoch",

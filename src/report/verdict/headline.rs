@@ -1,9 +1,10 @@
 //! One sentence that says what is stored and, as far as that is sure, how it came about.
 
 use super::{Protected, duplicates, is_duplicate, ordinary, phrases, worst};
-use crate::finding::{Code, Finding, Severity};
+use crate::finding::{Code, Confidence, Finding, Severity};
 use crate::report::model::Report;
 use crate::report::wording::{counted, number, topics};
+use std::collections::BTreeSet;
 
 pub(super) fn of(report: &Report) -> String {
     let said = match worst(&report.findings) {
@@ -12,7 +13,10 @@ pub(super) fn of(report: &Report) -> String {
         Some(worst) if worst.severity == Severity::Info => {
             format!("{}{}", harmless(worst, report), not_looked_for(report))
         }
-        Some(worst) => format!("{}{}{}", bad(worst, report), besides(worst, report), not_looked_for(report)),
+        Some(worst) => {
+            [bad(worst, report), besides(worst, report), held(worst, report)].concat()
+                + not_looked_for(report)
+        }
     };
     let said = format!("{said}{}", empty_paths(report));
     if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
@@ -111,7 +115,7 @@ fn harmless(worst: &Finding, report: &Report) -> String {
     if worst.code == Code::AbortedThenRetried && worst.counts.groups > 0 {
         let them = if worst.counts.groups == 1 { "has" } else { "have" };
         return format!(
-            "{} of {} {them} an aborted copy besides: only readers of uncommitted data see both",
+            "{} of {} {them} one copy in an aborted transaction and one that counts: only readers of uncommitted data see both",
             counted(worst.counts.groups, "event"),
             topics(&worst.topics),
         );
@@ -131,7 +135,7 @@ fn bad(worst: &Finding, report: &Report) -> String {
             _ => phrases::single(worst, &place),
         };
         return if also > 0 {
-            format!("{single}; {}", repeated(also))
+            format!("{single}; {}", repeated(also, sure(report)))
         } else {
             format!("{single}{}", none_twice(report))
         };
@@ -151,9 +155,10 @@ fn bad(worst: &Finding, report: &Report) -> String {
     if others > 1 {
         let all: u64 = duplicates(&report.findings).map(|finding| finding.counts.surplus_records).sum();
         if is_alone_in_kind(worst, report) {
-            return format!("{}: {how}", repeated(all));
+            return format!("{}: {how}", repeated(all, sure(report)));
         }
-        return format!("{}; the most serious finding ({} of them): {how}", repeated(all), number(copies));
+        let all = repeated(all, sure(report));
+        return format!("{all}; the most serious finding ({} of them): {how}", number(copies));
     }
     let events = counted(worst.counts.groups, "event");
     let verb = if worst.counts.groups == 1 { "is" } else { "are" };
@@ -168,7 +173,7 @@ fn bad(worst: &Finding, report: &Report) -> String {
     }
 }
 
-/// What else is bad beside copies, by another part of the evidence: what is lost, torn or keeps readers waiting.
+/// What else is bad beside copies, by another part of the evidence: what is lost or torn.
 fn besides(worst: &Finding, report: &Report) -> String {
     if !is_duplicate(worst.code) {
         return String::new();
@@ -181,7 +186,6 @@ fn besides(worst: &Finding, report: &Report) -> String {
                 | Code::OffsetReuse
                 | Code::ReplicaDivergence
                 | Code::LeaderEpochAnomaly
-                | Code::TransactionOpen
                 | Code::TransactionAnomaly
         );
         code && finding.severity >= Severity::Medium
@@ -190,6 +194,18 @@ fn besides(worst: &Finding, report: &Report) -> String {
     super::worst(&others).map_or_else(String::new, |other| {
         format!("; besides, {}", phrases::single(other, &topics(&other.topics)))
     })
+}
+
+/// That readers of committed data stand still, where another finding comes first.
+fn held(worst: &Finding, report: &Report) -> String {
+    let open = |one: &&Finding| one.code == Code::TransactionOpen && one.severity > Severity::Info;
+    let topics_of: BTreeSet<&String> =
+        report.findings.iter().filter(open).flat_map(|one| &one.topics).collect();
+    if topics_of.is_empty() || worst.code == Code::TransactionOpen {
+        return String::new();
+    }
+    let names: Vec<String> = topics_of.into_iter().cloned().collect();
+    format!("; readers of committed data stop at an open transaction in {}", topics(&names))
 }
 
 /// `; no event is stored twice`, where that was looked for: what somebody wants to know first.
@@ -227,7 +243,18 @@ fn unprotected(finding: &Finding, report: &Report) -> String {
     format!("{which} in {place} {were} written without protection against retries")
 }
 
-fn repeated(copies: u64) -> String {
-    let are = if copies == 1 { "is a surplus copy of an event" } else { "are surplus copies of events" };
+/// Whether any of the surplus copies is more than possibly one.
+fn sure(report: &Report) -> bool {
+    duplicates(&report.findings)
+        .any(|one| one.confidence != Confidence::Possible || one.code == Code::DuplicateUndetermined)
+}
+
+fn repeated(copies: u64, sure: bool) -> String {
+    let are = match (sure, copies) {
+        (true, 1) => "is a surplus copy of an event",
+        (true, _) => "are surplus copies of events",
+        (false, 1) => "may be a surplus copy of an event",
+        (false, _) => "may be surplus copies of events",
+    };
     format!("{} {are} stored before", counted(copies, "record"))
 }

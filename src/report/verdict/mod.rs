@@ -320,8 +320,8 @@ fn protection(report: &Report) -> Option<String> {
     // Beside a transaction that was rolled back, and nothing else, it would point at the application.
     let rolled_back = worst(&report.findings).is_some_and(|worst| worst.code == Code::AbortedThenRetried);
     (!doubtful && !rolled_back).then(|| {
-        "Every record carries a producer id: idempotence was on, which stops network retries but no resend by an \
-         application."
+        "Every record carries a producer id: idempotence was on, so a client's retries are not stored twice; a resend by an \
+         application is."
             .to_owned()
     })
 }

@@ -1,6 +1,6 @@
 //! Parts of sentences: one phrase a code, in words that need no manual.
 
-use crate::finding::{Code, Confidence, Finding, Severity};
+use crate::finding::{Code, Confidence, Finding, GapReason, Severity};
 use crate::report::escape::Terminal;
 use crate::report::model::TopicReport;
 use crate::report::wording;
@@ -40,17 +40,29 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
             format!("protection against retries was lost in {topics}{since}")
         }
         Code::IdempotenceIneffective => format!("a broker could not have recognised a retry in {topics}"),
+        Code::SequenceGap
+            if !finding.gaps.is_empty()
+                && finding.gaps.iter().all(|gap| gap.reason == GapReason::MissingSegment) =>
+        {
+            format!("a segment file of {topics} is missing, and the records in it with it")
+        }
         Code::SequenceGap => format!(
             "records may be missing in {topics}: a producer's numbering has a hole that nothing innocent explains"
         ),
         Code::SequenceGapExplained if finding.severity == Severity::Info => {
             format!("a producer's numbering has holes in {topics} that something innocent explains")
         }
-        Code::SequenceGapExplained => {
-            format!(
-                "a producer's numbering has holes in {topics} of which nobody can tell whether they are losses"
-            )
+        Code::SequenceGapExplained if finding.confidence == Confidence::Likely => {
+            format!("sequences in {topics} go on from a deleted log of the same name")
         }
+        Code::SequenceGapExplained => match finding.gaps.len() as u64 + finding.gaps_omitted {
+            1 => format!(
+                "a producer's numbering has a hole in {topics} of which nobody can tell whether it is a loss"
+            ),
+            _ => format!(
+                "a producer's numbering has holes in {topics} of which nobody can tell whether they are losses"
+            ),
+        },
         Code::SequenceAnomaly => {
             format!("a producer's records in {topics} are numbered in a way that a healthy broker refuses")
         }
@@ -63,10 +75,10 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         Code::IndexMismatch => format!("an index contradicts the log of {topics}"),
         Code::TransactionOpen => match finding.transactions.len() {
             0 | 1 => {
-                format!("a transaction in {topics} has no end, and readers of committed data wait for it")
+                format!("a transaction in {topics} is open, and readers of committed data wait for it")
             }
             many => format!(
-                "{many} transactions in {topics} have no end, and readers of committed data wait for them"
+                "{many} transactions in {topics} are open, and readers of committed data wait for them"
             ),
         },
         Code::TransactionAnomaly => format!("a transaction in {topics} did not stay whole"),
@@ -101,7 +113,9 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         | Code::ProducerIdCollision
         | Code::MisplacedBatch
         | Code::PipelineReplay
-        | Code::RestoredCopy => format!("in {topics} {}", how(finding.code).unwrap_or_default()),
+        | Code::RestoredCopy => {
+            format!("in {topics} {}{}", hedge(finding.confidence), how(finding.code).unwrap_or_default())
+        }
     }
 }
 

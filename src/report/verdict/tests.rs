@@ -74,7 +74,7 @@ fn a_resend_is_told_in_plain_words() {
             "Consumers of both isolation levels see all 20 surplus records.",
             "This explains best what the files show (resend-new-session, likely; not excluded: concurrent-producers).",
             "Likely cause: a restart that read from an old position.",
-            "Every record carries a producer id: idempotence was on, which stops network retries but no resend by an application.",
+            "Every record carries a producer id: idempotence was on, so a client's retries are not stored twice; a resend by an application is.",
             "Everything was read: 1 partition, 1 segment, 80 batches, 80 records.",
         ]
     );
@@ -236,7 +236,7 @@ fn an_aborted_copy_alone_is_no_alarm() {
     let verdict = of(&report, Some(Severity::Low));
     assert_eq!(
         verdict.headline,
-        "4 events of topic orders have an aborted copy besides: only readers of uncommitted data see both"
+        "4 events of topic orders have one copy in an aborted transaction and one that counts: only readers of uncommitted data see both"
     );
     assert_eq!(verdict.findings, 0);
 }
