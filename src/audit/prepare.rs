@@ -133,6 +133,9 @@ pub(super) fn subject<'p>(
         internal: dir.internal,
         log_start_offset: dir.log_start_offset,
         log_start_source: dir.log_start_source,
+        log_starts_given: log_dir.is_some_and(|log_dir| {
+            log_dir.checkpoints.iter().any(|name| name == "log-start-offset-checkpoint")
+        }),
         high_watermark: dir.high_watermark,
         recovery_point: dir.recovery_point,
         cleaned_up_to: dir.first_dirty_offset,

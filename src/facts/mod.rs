@@ -67,6 +67,9 @@ pub struct PartitionContext {
     pub log_start_offset: Offset,
     /// What says so.
     pub log_start_source: LogStartSource,
+    /// Whether `log-start-offset-checkpoint` is among the files; it leaves out logs that begin with their first
+    /// segment.
+    pub log_starts_given: bool,
     /// The checkpointed high watermark.
     pub high_watermark: Option<Offset>,
     /// The checkpointed recovery point: what lies below was flushed.

@@ -4,13 +4,15 @@
 //! with other records. What the second writer goes on with belongs to it, also where other borders of its
 //! batches make them overlap with those of the first. A retry brings equal records (`broker-dedup-lost`). Innocent twin: clients
 //! before 2.5 that begin again at 0 after UNKNOWN_PRODUCER_ID; where the log start shows that, the
-//! ledger says so and nothing comes here. Known causes: KAFKA-15552, a rebuilt cluster that hands
+//! ledger says so and nothing comes here; where the head of the log is gone and no checkpoint tells the log
+//! start, nobody can tell the two apart. Known causes: KAFKA-15552, a rebuilt cluster that hands
 //! out ids again while old producers live.
 
 use super::Partition;
 use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
-use crate::facts::{SequenceStep, StepKind};
-use crate::finding::{Code, Confidence, Finding, Window};
+use crate::facts::{PartitionContext, SequenceStep, StepKind};
+use crate::finding::{Code, Confidence, Finding, Severity, Window};
+use crate::units::Offset;
 use std::collections::BTreeSet;
 
 /// A batch by topic, partition and base offset.
@@ -86,23 +88,46 @@ pub(super) fn is_of_second_writer(
     matches!(step.kind, StepKind::Overlap | StepKind::StepBack) && steps.iter().any(|other| begins(&other))
 }
 
+/// Whether the producer may have begun again because all that it wrote before was deleted: only the log start
+/// could tell, and it is not known.
+fn may_begin_again(context: &PartitionContext, step: &SequenceStep) -> bool {
+    let head_is_gone = context.segment_bases.first().is_some_and(|first| *first > Offset(0));
+    let at_0 = step.first_sequence.is_some_and(|first| first.get() == 0);
+    head_is_gone && !context.log_starts_given && (at_0 || step.kind != StepKind::Repeat)
+}
+
 fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Option<Finding> {
     let mut steps: Vec<(i32, &SequenceStep)> = Vec::new();
+    let (mut surely, mut starts_given) = (false, true);
     for (context, facts) in partitions {
         let copied = |step: &SequenceStep| copies.hold(topic, context.partition, step);
         let told = |step: &&SequenceStep| {
             !copied(step) && (is_reuse(step) || is_of_second_writer(step, &facts.steps, copied))
         };
+        let here = steps.len();
         steps.extend(facts.steps.iter().filter(told).map(|step| (context.partition, step)));
+        let of_here = steps.get(here..).unwrap_or_default();
+        starts_given &= of_here.is_empty() || context.log_starts_given;
+        surely |= of_here.iter().any(|(_, step)| !may_begin_again(context, step));
     }
     let ids: BTreeSet<i64> = steps.iter().map(|(_, step)| step.producer_id.0).collect();
     if steps.is_empty() {
         return None;
     }
     let many = u64::try_from(ids.len()).unwrap_or(u64::MAX);
-    let title =
-        format!("{topic}: {} more than one writer", count(many, "producer id has", "producer ids have"));
-    let mut finding = finding(Code::ProducerIdCollision, Confidence::Likely, title);
+    let title = if surely {
+        format!("{topic}: {} more than one writer", count(many, "producer id has", "producer ids have"))
+    } else {
+        format!(
+            "{topic}: {} again at 0 with other records: a second writer, or a client behind deleted records",
+            count(many, "producer id begins", "producer ids begin")
+        )
+    };
+    let confidence = if surely { Confidence::Likely } else { Confidence::Possible };
+    let mut finding = finding(Code::ProducerIdCollision, confidence, title);
+    if !surely {
+        finding.severity = Severity::Medium;
+    }
     about(&mut finding, steps.iter().map(|&(partition, _)| (topic, partition)));
     let times = || steps.iter().filter_map(|(_, step)| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
@@ -129,7 +154,11 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
         dropped("broker-dedup-lost", "the records differ, so nothing is stored twice"),
         kept(
             "client restart",
-            "clients before 2.5 begin again at 0 under the same id after UNKNOWN_PRODUCER_ID; the log start does not show it here",
+            if starts_given {
+                "clients before 2.5 begin again at 0 under the same id after UNKNOWN_PRODUCER_ID; the log start does not show it here"
+            } else {
+                "clients before 2.5 begin again at 0 under the same id after UNKNOWN_PRODUCER_ID; log-start-offset-checkpoint, which could show that their records were deleted, is not among the files"
+            },
         ),
     ];
     finding.would_settle = lines([
@@ -141,4 +170,34 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
         "look for a rebuilt or migrated cluster that hands out producer ids again (KAFKA-15552)",
     ]);
     Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::script::fold_in;
+
+    #[test]
+    fn a_beginning_at_0_behind_a_head_that_is_gone_accuses_nobody_without_the_log_start() {
+        let told = |context: PartitionContext, script: &str| {
+            let (context, facts) = fold_in(context, script);
+            let finding = judge(&[(&context, &facts)], Copies::Are(&BatchPlaces::new())).remove(0);
+            (finding.confidence, finding.severity, finding.alternatives[1].why.clone())
+        };
+        let headless = |log_starts_given| PartitionContext {
+            segment_bases: vec![Offset(1200)],
+            log_start_offset: Offset(1200),
+            log_starts_given,
+            ..PartitionContext::default()
+        };
+        let script = "at 1200; D 5/0 30..34; D 5/0 0..1";
+        let (confidence, severity, why) = told(headless(false), script);
+        assert_eq!((confidence, severity), (Confidence::Possible, Severity::Medium));
+        assert!(why.contains("is not among the files"), "{why}");
+        let (confidence, severity, why) = told(headless(true), script);
+        assert_eq!((confidence, severity), (Confidence::Likely, Severity::High));
+        assert!(why.contains("does not show it here"), "{why}");
+        let whole = told(PartitionContext::default(), "D 5/0 0..4; D 5/0 0..1");
+        assert_eq!((whole.0, whole.1), (Confidence::Likely, Severity::High));
+    }
 }

@@ -190,12 +190,15 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
     let missing = over_files.map(|gap| u64::from(gap.missing)).fold(0, u64::saturating_add);
     if missing > 0 && heap.omitted == 0 {
         finding.facts.push(format!(
-            "{} missing over it; records without producer id, and producers that are not seen again, add offsets and no sequences",
+            "{} missing; the hole may hold more records, of producers that are not seen again or without producer id",
             count(missing, "sequence is", "sequences are")
         ));
     }
     let begins = heap.heads.iter().map(|(partition, begins)| format!("{topic}-{partition} {begins}"));
-    finding.facts.extend(capped(begins, "partitions"));
+    // One alone is in the title.
+    if heap.heads.len() > 1 || severity != Severity::Info {
+        finding.facts.extend(capped(begins, "partitions"));
+    }
     finding.facts.extend(heap.gaps.iter().find(|gap| begins_high(gap)).map(|gap| {
         format!(
             "sequences count up to {} and begin again at 0: a first batch at {} tells how far its producer was, not that as \

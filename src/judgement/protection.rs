@@ -17,7 +17,9 @@ use crate::facts::{
     Ineffective, IneffectiveReason, PartitionFacts, ProtectionStretch, SessionSpan, Sessions,
 };
 use crate::finding::phrase::offsets;
-use crate::finding::{Cause, Code, Confidence, Finding, ProtectionMode, Stretch, Window, rfc3339};
+use crate::finding::{
+    Alternative, Cause, Code, Confidence, Finding, ProtectionMode, Stretch, Window, rfc3339,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Finding> {
@@ -286,8 +288,17 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
             let any_protected = partitions.iter().any(|(_, facts)| protected_from(facts).is_some());
             let several = partitions.len() > 1;
             let since = if omitted == 0 { on_since(topic, partitions, stretches) } else { None };
-            let why = not_lost(topic, any_protected, several, &reasons);
-            off_words(&mut finding, why, reasons.contains_key(&NotLost::LikeOthers), since.as_deref());
+            let (doubted, sure): (BTreeMap<_, _>, BTreeMap<_, _>) =
+                reasons.into_iter().partition(|(reason, _)| *reason == NotLost::LikeOthers);
+            let why = |reasons: &BTreeMap<NotLost, _>| not_lost(topic, any_protected, several, reasons);
+            let mut rivals = Vec::new();
+            if !sure.is_empty() {
+                rivals.push(dropped("idempotence-lost", why(&sure)));
+            }
+            if !doubted.is_empty() {
+                rivals.push(kept("idempotence-lost", why(&doubted)));
+            }
+            off_words(&mut finding, rivals, since.as_deref());
             if since.is_some() {
                 finding.title =
                     finding.title.replacen("idempotence is off in", "idempotence was off at first in", 1);
@@ -396,15 +407,13 @@ fn lost_words(finding: &mut Finding) {
     ]);
 }
 
-fn off_words(finding: &mut Finding, not_lost: String, may_be_lost: bool, on_since: Option<&str>) {
-    finding.alternatives = vec![
-        kept(
-            "by default",
-            "Java clients before 3.0 and most other libraries have idempotence off unless it is switched on; \
+fn off_words(finding: &mut Finding, lost: Vec<Alternative>, on_since: Option<&str>) {
+    finding.alternatives = vec![kept(
+        "by default",
+        "Java clients before 3.0 and most other libraries have idempotence off unless it is switched on; \
              Connect workers and MirrorMaker 2 switch it off (KAFKA-13759)",
-        ),
-        if may_be_lost { kept("idempotence-lost", not_lost) } else { dropped("idempotence-lost", not_lost) },
-    ];
+    )];
+    finding.alternatives.extend(lost);
     finding.would_settle = lines(["the configuration of the producers that write to this topic"]);
     if let Some(since) = on_since {
         finding.facts.push(format!("with producer ids: {since}"));
@@ -633,8 +642,9 @@ mod tests {
     #[test]
     fn a_loss_that_is_only_doubted_is_no_excluded_one() {
         let doubted = judged(&["D 1/0 0..4; D -1 3; D 1/0 5..5; D -1 3"]).remove(0);
-        let rival = doubted.alternatives.iter().find(|rival| rival.code == "idempotence-lost").unwrap();
-        assert!(rival.kept && rival.why.contains("protected sessions further up"), "{rival:#?}");
+        let rival =
+            doubted.alternatives.iter().find(|rival| rival.kept && rival.code == "idempotence-lost").unwrap();
+        assert!(rival.why.contains("protected sessions further up"), "{rival:#?}");
     }
 
     #[test]

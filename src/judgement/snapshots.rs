@@ -5,14 +5,16 @@
 //!
 //! What to do follows from how a broker loads the state: it deletes snapshots whose number lies behind
 //! the log's end or not behind its start, begins from the newest that it can read, deleting those that
-//! it cannot, and reads the log behind it. Only after a clean stop, and with no snapshot left at all, it
+//! it cannot, and reads the log behind it. Before that it deletes those at which no segment begins, but for
+//! the newest of them behind the last segment's beginning. Only after a clean stop, and with no snapshot left at all, it
 //! takes the state as empty (`UnifiedLog.rebuildProducerState`, `ProducerStateManager.truncateAndReload`,
-//! `loadFromSnapshot`).
+//! `loadFromSnapshot`, `removeStraySnapshots`).
 
 use super::Partition;
 use super::draft::{about, by_topic, count, dropped, finding, kept, lines};
 use crate::facts::{PartitionContext, Snapshot, SnapshotConflict, SnapshotConflictKind};
 use crate::finding::{Code, Confidence, Finding, SnapshotDifference};
+use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
@@ -100,7 +102,19 @@ fn fate<'a>(&(context, facts): &Partition<'a>, conflict: &SnapshotConflict) -> F
     let is_sound = |one: &&Snapshot| {
         one.offset < offset && facts.snapshot_conflicts.iter().all(|conflict| conflict.file != one.file)
     };
-    let older = newest(&mut usable().filter(is_sound));
+    let at_segment = |number: Offset| context.segment_bases.contains(&number);
+    // What is deleted for a newer one that no segment begins at cannot take its place. A broken file is such a
+    // newer one as long as it is there; a wrong one is moved away.
+    let stays = |one: &&Snapshot| {
+        let supersedes = |other: &Snapshot| {
+            let moved_away = other.offset == offset && conflict.kind != SnapshotConflictKind::Damaged;
+            other.offset > one.offset && !at_segment(other.offset) && !moved_away
+        };
+        at_segment(one.offset)
+            || (context.segment_bases.last().is_none_or(|last| *last < one.offset)
+                && !context.snapshots.iter().any(supersedes))
+    };
+    let older = newest(&mut usable().filter(is_sound).filter(stays));
     match (conflict.kind, older) {
         (SnapshotConflictKind::Damaged, Some(older)) => Fate::DeletedBefore(&older.file),
         (SnapshotConflictKind::Damaged, None) => Fate::DeletedAlone(start.0),
@@ -137,7 +151,7 @@ fn advice(topic: &str, partitions: &[Partition<'_>]) -> Vec<String> {
             Fate::LoadedAlone => format!(
                 "a broker begins from {file} and answers retries wrongly: look for repeats behind it; while the broker \
                  is stopped, move the file and .kafka_cleanshutdown of its log directory away together, and it builds the \
-                 state from the log: no older sound snapshot is here, and after a clean stop without any a broker takes \
+                 state from the log (and recovers the other logs of the directory as well): no older sound snapshot is here, and after a clean stop without any a broker takes \
                  the state as empty and forgets every producer"
             ),
             Fate::DeletedBefore(older) => format!(
@@ -207,7 +221,7 @@ mod tests {
     use super::*;
     use crate::facts::SnapshotEntry;
     use crate::facts::script::{START, fold_in};
-    use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
+    use crate::units::{ProducerEpoch, ProducerId, Sequence};
 
     fn entry(id: i64, epoch: i16, sequence: i32, offset: i64, time: i64) -> SnapshotEntry {
         SnapshotEntry {
@@ -359,7 +373,11 @@ mod tests {
         let broken = || (7, Err("0 bytes".to_owned()));
         let alone = advised(0, &[broken()], TWO);
         assert!(alone[0].contains("builds the state from the log, from offset 0 on"), "{alone:#?}");
-        let older = advised(0, &[(6, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)])), broken()], TWO);
+        // As long as the broken one is there, an older one stays only where a segment begins.
+        let sound = (6, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)]));
+        let superseded = advised(0, &[sound.clone(), broken()], TWO);
+        assert!(superseded[0].contains("from the log, from offset 0 on"), "{superseded:#?}");
+        let older = advised(0, &[sound, broken()], "D 5/0 0..4; D 6/0 0..0; roll; D 5/0 5..5");
         assert!(older[0].contains("from the older 6.snapshot"), "{older:#?}");
     }
 

@@ -551,12 +551,18 @@ impl Moved {
             && !rest.is_empty()
             && self.runs.len() <= MOVES
         {
-            let said = |run: &Run| {
-                let originals = offsets(run.original, run.original + run.more);
-                format!("{originals} came again at {to}{}", range(run.copy, run.copy + run.more))
-            };
-            let rest: Vec<String> = rest.iter().map(said).collect();
-            return format!("{from} {}; {}", said(first), rest.join("; "));
+            let ends = |first: i64, run: &Run| (first, first + run.more);
+            let (originals, copies) = (ends(first.original, first), ends(first.copy, first));
+            let mut told = vec![format!(
+                "{from} {} came again at {to}{}",
+                offsets(originals.0, originals.1),
+                offsets(copies.0, copies.1)
+            )];
+            told.extend(rest.iter().map(|run| {
+                let (originals, copies) = (ends(run.original, run), ends(run.copy, run));
+                format!("{} at {}", range(originals.0, originals.1), range(copies.0, copies.1))
+            }));
+            return told.join(", ");
         }
         if self.count == 1 || (self.originals.is_told() && self.copies.is_told()) {
             let (originals, copies) = (self.originals.in_words(), self.copies.in_words());
@@ -619,7 +625,7 @@ mod tests {
         let twice = [(145, 142), (146, 143), (152, 148), (153, 149), (156, 145), (157, 146)];
         assert_eq!(
             told("", &twice),
-            "a-0 offsets 142–143 came again at 145–146; offsets 148–149 came again at 152–153; offsets 145–146 came again at 156–157"
+            "a-0 offsets 142–143 came again at offsets 145–146, 148–149 at 152–153, 145–146 at 156–157"
         );
         let neighbours: Vec<(i64, i64)> = (0..8).map(|at| (5 + 6 * at, 4 + 6 * at)).collect();
         assert_eq!(

@@ -80,7 +80,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }));
     if episode.all(|pair| pair.earlier.visibility == Visibility::Open) {
         facts.push(
-            "the originals are in a transaction without end: when that is aborted, read_committed consumers get each event \
+            "the originals are in an open transaction: when that is aborted, read_committed consumers get each event \
              once, and nothing has to be removed"
                 .to_owned(),
         );
@@ -168,7 +168,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 Confidence::Likely,
             ),
             _ => cause(
-            if publications.is_some() {
+            if other_ids.is_some() {
+                "a restart under another transactional.id, which could not end what the instance before had left open, and did its work again"
+            } else if publications.is_some() {
                 "a job that publishes its whole state at each run, by design, or restarts that always begin at the same position"
             } else if is_news {
                 "a list that is published again at each run, or a restart that read one of several inputs again"

@@ -163,7 +163,7 @@ pub(super) const INDEX_MISMATCH: Explanation = Explanation {
 
 pub(super) const TRANSACTION_OPEN: Explanation = Explanation {
     code: Code::TransactionOpen,
-    meaning: "a transaction has no end: running or hanging, and read_committed readers wait for it",
+    meaning: "a transaction is open: it runs or hangs, and read_committed readers wait for it",
     shows: "Records of a transaction are there without a commit or abort marker behind them, or a snapshot \
             remembers such a transaction. Readers with read_committed stop before its first record, and see \
             nothing that came later, whoever wrote it. At the end of a log that is still written it may just be \
