@@ -53,6 +53,9 @@ pub use crate::units::LogStartSource;
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 
 pub use crate::format::SnapshotEntry;
+pub use crate::format::internal::transaction_state::{
+    TransactionMetadata, TransactionStatus, TransactionalIds,
+};
 
 /// What lies beside a log and is known before its batches are read.
 #[derive(Clone, Debug, Default)]

@@ -77,13 +77,13 @@ pub(super) fn is_reuse(step: &SequenceStep) -> bool {
 pub(super) fn is_of_second_writer(
     step: &SequenceStep,
     steps: &[SequenceStep],
-    copied: impl Fn(&SequenceStep) -> bool,
+    is_copy: impl Fn(&SequenceStep) -> bool,
 ) -> bool {
     let begins = |other: &&SequenceStep| {
         (other.producer_id, other.producer_epoch) == (step.producer_id, step.producer_epoch)
             && other.at_offset < step.at_offset
             && is_reuse(other)
-            && !copied(other)
+            && !is_copy(other)
     };
     matches!(step.kind, StepKind::Overlap | StepKind::StepBack) && steps.iter().any(|other| begins(&other))
 }
@@ -100,9 +100,9 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
     let mut steps: Vec<(i32, &SequenceStep)> = Vec::new();
     let (mut surely, mut starts_given) = (false, true);
     for (context, facts) in partitions {
-        let copied = |step: &SequenceStep| copies.hold(topic, context.partition, step);
+        let is_copy = |step: &SequenceStep| copies.hold(topic, context.partition, step);
         let told = |step: &&SequenceStep| {
-            !copied(step) && (is_reuse(step) || is_of_second_writer(step, &facts.steps, copied))
+            !is_copy(step) && (is_reuse(step) || is_of_second_writer(step, &facts.steps, is_copy))
         };
         let here = steps.len();
         steps.extend(facts.steps.iter().filter(told).map(|step| (context.partition, step)));

@@ -8,9 +8,10 @@
 //! and KIP-939 for transactions that wait for a second phase.
 
 use super::draft::at;
-use crate::facts::{PartitionContext, TransactionSpan};
+use crate::facts::{
+    PartitionContext, TransactionMetadata, TransactionSpan, TransactionStatus, TransactionalIds,
+};
 use crate::finding::phrase::{duration, moment};
-use crate::format::internal::transaction_state::{TransactionMetadata, TransactionStatus, TransactionalIds};
 
 /// The timeout that marks a two-phase commit.
 const NEVER: i32 = i32::MAX;

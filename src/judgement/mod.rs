@@ -37,9 +37,8 @@ pub use identify::identify;
 pub use links::link;
 
 use self::duplicates::Examples;
-use crate::facts::{PartitionContext, PartitionFacts, Sessions};
+use crate::facts::{PartitionContext, PartitionFacts, Sessions, TransactionalIds};
 use crate::finding::Finding;
-use crate::format::internal::transaction_state::TransactionalIds;
 use collisions::Copies;
 
 /// A partition with what lies beside its log and what its batches say.

@@ -34,12 +34,12 @@ fn is_anomaly(step: &SequenceStep, copies: Copies<'_>) -> bool {
 fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Option<Finding> {
     let mut steps: Vec<(i32, &SequenceStep)> = Vec::new();
     for (context, facts) in partitions {
-        let copied = |step: &SequenceStep| copies.hold(topic, context.partition, step);
+        let is_copy = |step: &SequenceStep| copies.hold(topic, context.partition, step);
         let of_collision = |step: &SequenceStep| match copies {
-            Copies::Are(_) => is_of_second_writer(step, &facts.steps, copied),
+            Copies::Are(_) => is_of_second_writer(step, &facts.steps, is_copy),
             Copies::Unknown => false,
         };
-        let told = |step: &&SequenceStep| is_anomaly(step, copies) && !copied(step) && !of_collision(step);
+        let told = |step: &&SequenceStep| is_anomaly(step, copies) && !is_copy(step) && !of_collision(step);
         steps.extend(facts.steps.iter().filter(told).map(|step| (context.partition, step)));
     }
     if steps.is_empty() {

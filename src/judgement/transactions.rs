@@ -10,10 +10,11 @@
 use super::coordinator::{self, Fate, Told};
 use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
 use super::{Partition, torn};
-use crate::facts::{Outcome, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
+use crate::facts::{
+    Outcome, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan, TransactionalIds,
+};
 use crate::finding::phrase::{duration, moment, offsets};
 use crate::finding::{Code, Confidence, Finding, Transaction, Window};
-use crate::format::internal::transaction_state::TransactionalIds;
 use crate::units::{ProducerEpoch, ProducerId};
 use std::collections::BTreeMap;
 

@@ -325,7 +325,7 @@ pub fn updates(updates: &Updates) -> String {
     let (records, keys) = (updates.records, updates.keys);
     let verb = if records == 1 { "repeats" } else { "repeat" };
     let what = match keys {
-        0 => "what was written before, as heartbeats, deletions and states that come back do".to_owned(),
+        0 => "what was written before".to_owned(),
         _ => format!("{} with new content", counted(keys, "key")),
     };
     format!("{} {verb} {what}", counted(records, "record"))

@@ -158,7 +158,7 @@ fn one_sequence_stored_twice_clears_the_client_and_the_snapshot_says_where_memor
         let [lost] = lost[..] else { panic!("{findings:#?}") };
         assert_eq!((&lost["confidence"], &lost["counts"]["surplusRecords"]), (&"certain".into(), &9.into()));
         assert!(says(lost, "facts", fact), "{lost:#}");
-        let newest = "the original of the first copy was the newest batch of producer 3 in values-0";
+        let newest = "when the first copy came, its original was the newest batch of producer 3 in values-0";
         assert!(says(lost, "facts", newest), "{lost:#}");
         assert!(says(lost, "facts", "the partition leader changed between the copies in 9 of 9 pairs"));
         assert!(says(

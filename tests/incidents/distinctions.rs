@@ -334,7 +334,7 @@ fn batches_that_came_back_in_another_order_say_so() {
         case.log("orders-0", order.iter().fold(log, |log, at| log.batch(rows(2 * at..2 * at + 2))));
         case.findings("record-key")
     };
-    let turned = "what stood at offset 6 stands in front of what stood at offset 4";
+    let turned = "what stood at offset 6 of orders-0 now stands in front of what stood at offset 4";
     let findings = retried([3, 2, 1]);
     let backwards = one(&findings, "retry-without-idempotence");
     assert!(says(backwards, "facts", turned), "{backwards:#}");

@@ -58,10 +58,13 @@ fn a_heartbeat_is_an_entity_that_says_the_same_again() {
          identifies an event"
     );
     let said = report["verdict"]["sentences"].to_string();
-    assert!(said.contains("475 records repeat what was written before, as heartbeats, deletions and states that come back do: a state, or a deletion"), "{said}");
+    assert!(said.contains("475 records repeat what was written before: a state, or a deletion"), "{said}");
     let text = run(&["scan", home.path().to_str().unwrap()]);
-    let text = String::from_utf8_lossy(&text.stdout).into_owned();
-    assert!(text.contains("475 records repeat what was written before: counted, not accused"), "{text}");
+    let text = String::from_utf8_lossy(&text.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("475 records repeat what was written before: a heartbeat, a deletion or"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -176,6 +176,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "a list that is published again at each run, or a restart that read one of several inputs again"
             } else if weak {
                 "runs that each wrote the same content, as they may mean it, or restarts that read on from an old position"
+            } else if sessions.len() > 2 && row >= ROW {
+                "a crash loop: each start read from the same old position"
             } else if sessions.len() > 2 {
                 "restarts one after the other that read from an old position"
             } else if whole {

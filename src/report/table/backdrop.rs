@@ -339,7 +339,12 @@ pub(super) fn updates(page: &mut Page, report: &Report) {
         .filter(|topic| topic.updates.records > 0)
         .map(|topic| {
             let said = wording::updates(&topic.updates);
-            (topic, format!("{said}: counted, not accused"))
+            let why = if topic.updates.keys == 0 {
+                "a heartbeat, a deletion or a state that came back, "
+            } else {
+                ""
+            };
+            (topic, format!("{said}: {why}counted, not accused"))
         })
         .collect();
     by_topic(page, report, "Updates", &entries);

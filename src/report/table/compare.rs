@@ -173,16 +173,15 @@ fn show(page: &mut Page, pair: &Pair) {
         );
     }
     for snapshot in pair.snapshots.iter().take(SHOWN) {
-        let what = match &snapshot.unreadable {
-            Some(why) => format!("cannot be read: {}", escaped(why)),
-            None => {
-                let ids = &snapshot.producer_ids;
-                let first: Vec<_> = ids.iter().take(SHOWN).map(i64::to_string).collect();
-                let more = ids.len().saturating_sub(SHOWN);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let noun = if ids.len() == 1 { "producer" } else { "producers" };
-                format!("differs in {noun} {}{more}", first.join(", "))
-            }
+        let what = if let Some(why) = &snapshot.unreadable {
+            format!("cannot be read: {}", escaped(why))
+        } else {
+            let ids = &snapshot.producer_ids;
+            let first: Vec<_> = ids.iter().take(SHOWN).map(i64::to_string).collect();
+            let more = ids.len().saturating_sub(SHOWN);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let noun = if ids.len() == 1 { "producer" } else { "producers" };
+            format!("differs in {noun} {}{more}", first.join(", "))
         };
         page.item(2, &format!("{} {what}", named(&snapshot.file)));
     }

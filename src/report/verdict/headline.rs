@@ -14,9 +14,10 @@ pub(super) fn of(report: &Report) -> String {
             format!("{}{}", harmless(worst, report), not_looked_for(report))
         }
         Some(worst) => {
-            [bad(worst, report), besides(worst, report), held(worst, report)].concat()
-                + not_looked_for(report)
+            let (besides, held) = (besides(worst, report), held(worst, report));
+            format!("{}{besides}{held}{}", bad(worst, report), not_looked_for(report))
         }
+
     };
     let said = format!("{said}{}", empty_paths(report));
     if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
