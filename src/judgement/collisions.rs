@@ -165,10 +165,17 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
         "which applications had this producer id at both times",
         "the client versions and the broker's log",
     ]);
-    finding.advice = lines([
-        "nothing is stored twice, but retries of one writer could be taken for the other's: restart the producers for new ids",
-        "look for a rebuilt or migrated cluster that hands out producer ids again (KAFKA-15552)",
-    ]);
+    finding.advice = if surely {
+        lines([
+            "nothing is stored twice, but retries of one writer could be taken for the other's: restart the producers for new ids",
+            "look for a rebuilt or migrated cluster that hands out producer ids again (KAFKA-15552)",
+        ])
+    } else {
+        lines([
+            "find out which it was, before anything is restarted: the log start at that time, and the client's version",
+            "a client before 2.5 is to be updated; two writers under one id come from a rebuilt or migrated cluster (KAFKA-15552)",
+        ])
+    };
     Some(finding)
 }
 

@@ -156,7 +156,13 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "{copies} of {} {} sent again by a later {}",
             episode.topic_name(),
             were_told(episode.surplus(), confidence),
-            if bare == episode.surplus() { "writer without producer id" } else { "producer session" }
+            if bare == episode.surplus() {
+                "writer without producer id"
+            } else if episode.earlier_session.is_none() {
+                "producer session; the originals carry no producer id"
+            } else {
+                "producer session"
+            }
         ),
         cause: Some(match &restart {
             Some(restart) if publications.is_none() && !is_news => cause(

@@ -12,6 +12,7 @@ use crate::report::producers::{Producer, ProducerSession, Producers, SnapshotSta
 use crate::report::wording::{Zone, counted, number};
 use crate::report::zoned::told;
 use comfy_table::{ContentArrangement, Table, presets};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// Gaps of a session that are shown.
@@ -141,11 +142,10 @@ fn snapshots(page: &mut Page, body: &Producers) {
     let differences = body.findings.iter().flat_map(|finding| &finding.snapshots);
     let beside: Vec<_> =
         differences.filter(|one| one.producer_id.is_none_or(|id| !is_told(&one.file, id))).collect();
-    let agree = match (wrong, beside.len()) {
+    let lacking = lacking(body);
+    let agree = match (wrong, beside.len() + lacking.len()) {
         (0, 0) => "the log contradicts none".to_owned(),
-        (0, _) => {
-            "the log contradicts none of these, and disagrees with what is missing or unreadable:".to_owned()
-        }
+        (0, _) => "the log contradicts none of these; what they lack, or do not let read:".to_owned(),
         (wrong, _) => format!("the log contradicts {}", number(wrong)),
     };
     page.blank();
@@ -169,6 +169,39 @@ fn snapshots(page: &mut Page, body: &Producers) {
         let id = one.producer_id.map(|id| format!(" about PID {id}")).unwrap_or_default();
         page.item(2, &format!("{}{id}: {}", named(&one.file), escaped(&one.what)));
     }
+    for (place, id) in lacking.iter().take(GAPS) {
+        page.item(
+            2,
+            &format!("{} lacks PID {id}, which wrote below it: forgotten by age, or lost", named(place)),
+        );
+    }
+    if lacking.len() > GAPS {
+        page.paragraph(2, &format!("… and {} more", number((lacking.len() - GAPS) as u64)));
+    }
+}
+
+/// Snapshots, and producers that wrote below them and are not in them.
+fn lacking(body: &Producers) -> Vec<(String, i64)> {
+    let states = || body.producers.iter().flat_map(|of| of.snapshots.iter().map(move |state| (of, state)));
+    let files: BTreeSet<(&str, i32, &str)> =
+        states().map(|(_, state)| (state.topic.as_str(), state.partition, state.file.as_str())).collect();
+    let holds: BTreeSet<(i64, &str, i32, &str)> = states()
+        .map(|(of, state)| (of.producer_id, state.topic.as_str(), state.partition, state.file.as_str()))
+        .collect();
+    let mut lacking = Vec::new();
+    for &(topic, partition, file) in &files {
+        let Some(below) = file.split('.').next().and_then(|stem| stem.parse::<i64>().ok()) else { continue };
+        for producer in &body.producers {
+            let wrote = producer.sessions.iter().map(|told| &told.session).any(|session| {
+                (session.topic.as_str(), session.partition) == (topic, partition)
+                    && session.first_offset < below
+            });
+            if wrote && !holds.contains(&(producer.producer_id, topic, partition, file)) {
+                lacking.push((format!("{topic}-{partition}/{file}"), producer.producer_id));
+            }
+        }
+    }
+    lacking
 }
 
 fn gap_line(session: &ProducerSession, gap: &Gap) -> String {
@@ -254,4 +287,32 @@ fn as_line(row: &[String; 8]) -> String {
         })
         .collect();
     format!("{session} in {partition}: {}", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::model::SessionReport;
+
+    #[test]
+    fn a_snapshot_lacks_who_wrote_below_it_and_not_who_began_behind_it() {
+        let producer = |producer_id, first_offset, holds: bool| {
+            let place = || ("counts".to_owned(), 0, "00000000000000000010.snapshot".to_owned());
+            let session =
+                SessionReport { topic: place().0, partition: 0, first_offset, ..SessionReport::default() };
+            let (topic, partition, file) = place();
+            let state = SnapshotState { topic, partition, file, agrees: true, ..SnapshotState::default() };
+            Producer {
+                producer_id,
+                sessions: vec![ProducerSession { session, ..ProducerSession::default() }],
+                snapshots: if holds { vec![state] } else { Vec::new() },
+                ..Producer::default()
+            }
+        };
+        let body = Producers {
+            producers: vec![producer(2, 0, true), producer(3, 4, false), producer(4, 10, false)],
+            ..Producers::default()
+        };
+        assert_eq!(lacking(&body), [("counts-0/00000000000000000010.snapshot".to_owned(), 3)]);
+    }
 }

@@ -1,0 +1,131 @@
+//! What findings say about logs of real brokers, and what they leave unsaid: causes and advice follow from
+//! what is among the files.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+fn report(set: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1").join(set);
+    let path = if path.join("data").exists() { path.join("data") } else { path };
+    let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .args(["scan", "--format", "json"])
+        .arg(path)
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The first finding of this code.
+fn finding(set: &str, code: &str) -> Value {
+    let report = report(set);
+    let findings = report["findings"].as_array().unwrap();
+    findings
+        .iter()
+        .find(|finding| finding["code"] == code)
+        .unwrap_or_else(|| panic!("{set}: no {code}"))
+        .clone()
+}
+
+/// Facts and advice, cause and title as one text.
+fn words(finding: &Value) -> String {
+    let lines = ["facts", "advice", "wouldSettle"].map(|field| finding[field].to_string());
+    format!("{} {} {}", finding["title"], finding["cause"]["text"], lines.join(" "))
+}
+
+#[test]
+fn of_a_compacted_topic_repeats_may_be_gone_and_its_key_drops_nothing() {
+    let compacted = words(&finding("compacted", "resend-new-session"));
+    assert!(
+        compacted.contains("the topic is compacted: the cleaner takes older records of a key"),
+        "{compacted}"
+    );
+    assert!(!compacted.contains("drop repeats by record key"), "{compacted}");
+    let usual = words(&finding("crash-restart-resend", "resend-new-session"));
+    assert!(usual.contains("drop repeats by record key") && !usual.contains("compacted"), "{usual}");
+}
+
+#[test]
+fn a_pipeline_that_commits_with_its_output_is_not_told_to_do_so() {
+    let reset = words(&finding("offsets-topic", "pipeline-replay"));
+    assert!(reset.contains("set back from outside, while it had no members"), "{reset}");
+    assert!(reset.contains("find who set the position of group billing back"), "{reset}");
+    assert!(!reset.contains("exactly-once"), "{reset}");
+    let mirror = words(&finding("mirrormaker2-kill-restart", "pipeline-replay"));
+    assert!(mirror.contains("commit its position with its output"), "{mirror}");
+}
+
+#[test]
+fn two_transactional_ids_are_named_as_what_kept_the_first_from_being_fenced() {
+    let report = report("txn-hanging");
+    let headline = report["verdict"]["headline"].as_str().unwrap();
+    assert!(
+        headline.ends_with("readers of committed data stop at an open transaction in topic invoices"),
+        "{headline}"
+    );
+    let resend = words(&finding("txn-hanging", "resend-new-session"));
+    assert!(resend.contains("different transactional ids, billing-7f3a and billing-9c21"), "{resend}");
+    assert!(
+        resend.contains("when that is aborted, read_committed consumers get each event once"),
+        "{resend}"
+    );
+    assert!(!resend.contains("make read position and output one transaction"), "{resend}");
+    let open = words(&finding("txn-hanging", "transaction-open"));
+    assert!(open.contains("with a timeout of 15 min: at about 2026-11-29 16:17:44.679 UTC"), "{open}");
+}
+
+#[test]
+fn a_topic_that_was_created_again_goes_on_where_the_deleted_log_ends() {
+    let recreated = finding("topic-recreated", "sequence-gap-explained");
+    let said = words(&recreated);
+    assert!(said.contains("-delete ends with sequence 11 of producer 0"), "{said}");
+    assert_eq!(
+        (&recreated["severity"], &recreated["gaps"][0]["reason"]),
+        (&"low".into(), &"first-append".into())
+    );
+    // Its own directory alone shows nothing of the deleted log.
+    let alone = finding("topic-recreated/data-1/orders-0", "sequence-gap-explained");
+    assert!(alone["alternatives"].to_string().contains("\"loss\""), "{alone:#}");
+}
+
+#[test]
+fn single_records_right_behind_each_other_may_be_two_calls() {
+    let singles = finding("silent-disable-acks1-retry", "retry-without-idempotence");
+    assert_eq!(singles["confidence"], "possible");
+    assert!(singles["alternatives"].to_string().contains("twice within one millisecond"), "{singles:#}");
+    let batches = finding("retry-logappendtime", "retry-without-idempotence");
+    assert_eq!(batches["confidence"], "likely");
+    assert!(words(&batches).contains("the topic has LogAppendTime"), "{batches:#}");
+}
+
+#[test]
+fn a_leader_that_came_in_between_is_looked_at_first() {
+    let expired = finding("expired-retry", "broker-dedup-lost");
+    let said = words(&expired);
+    let between = said.contains("the partition leader changed between the copies in");
+    assert_eq!(between, said.contains("the new one led without the producer's state"), "{said}");
+    assert_eq!(between, !said.contains("raise producer.id.expiration.ms"), "{said}");
+}
+
+#[test]
+fn contents_that_may_be_meant_are_no_certain_copies() {
+    let report = report("header-id");
+    let headline = report["verdict"]["headline"].as_str().unwrap();
+    assert!(headline.contains("may be surplus copies"), "{headline}");
+    let titles = report["findings"].to_string();
+    assert!(
+        titles.contains("were possibly sent again") && titles.contains("were possibly sent twice"),
+        "{titles}"
+    );
+}
+
+#[test]
+fn a_missing_segment_is_one_cause_and_its_snapshot_is_named() {
+    let report = report("missing-segment");
+    let headline = report["verdict"]["headline"].as_str().unwrap();
+    assert!(headline.starts_with("a segment file of topic orders is missing"), "{headline}");
+    let said = words(&finding("missing-segment", "offset-gap"));
+    assert!(said.contains("00000000000000000024.snapshot is there"), "{said}");
+}
