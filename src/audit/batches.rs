@@ -50,7 +50,7 @@ impl<'l> BatchReader<'l> {
         batch: &Batch<'_>,
         mut each: impl FnMut(&Record<'_>),
     ) -> Result<(), RecordsError> {
-        let read = batch.for_each_record(&mut self.own, &mut each);
+        let read = batch.for_each_record(&mut self.own, |record| each(record));
         // A batch that becomes too large hands out no record before that is known.
         let Err(RecordsError::Compression(CompressionError::TooLarge { limit, .. })) = read else {
             return read;
@@ -59,6 +59,7 @@ impl<'l> BatchReader<'l> {
             return read;
         }
         let _turn = self.large.one.lock().unwrap_or_else(PoisonError::into_inner);
+        let each: &mut dyn FnMut(&Record<'_>) = &mut each;
         batch.for_each_record(&mut Decompressor::with_limits(self.large.limits), each)
     }
 }

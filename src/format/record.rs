@@ -114,7 +114,10 @@ impl<'a> Records<'a> {
         if self.left == 0 {
             return Ok(None);
         }
-        let record = self.read().inspect_err(|_| self.left = 0)?;
+        let record = match self.read_plain() {
+            Some(record) => record,
+            None => self.read().inspect_err(|_| self.left = 0)?,
+        };
         self.left = self.left.saturating_sub(1);
         if self.left == 0 && self.cursor.left() != 0 {
             return Err(self.cursor.invalid(
@@ -125,7 +128,35 @@ impl<'a> Records<'a> {
         Ok(Some(record))
     }
 
+    /// Takes a record as nearly all are. Where there is more to it, or something is wrong, nothing is
+    /// taken, and [`Records::read`] tells.
     #[inline]
+    fn read_plain(&mut self) -> Option<Record<'a>> {
+        let mut rest = self.cursor.rest();
+        let before = rest.len();
+        let length = usize::try_from(plain_varint(&mut rest)?).ok()?;
+        let (mut body, behind) = rest.split_at_checked(length)?;
+        let (_attributes, fields) = body.split_first()?;
+        body = fields;
+        let timestamp_delta = plain_varint(&mut body)?;
+        let offset_delta = plain_varint(&mut body)?;
+        let key = plain_nullable(&mut body)?;
+        let value = plain_nullable(&mut body)?;
+        let headers = if body == [0] {
+            Headers::default()
+        } else {
+            let mut cursor = Cursor::new(body);
+            let headers = read_headers(&mut cursor, &self.limits).ok()?;
+            if cursor.left() != 0 {
+                return None;
+            }
+            headers
+        };
+        self.cursor.skip(before.saturating_sub(behind.len()));
+        Some(self.record(i64::from(timestamp_delta), offset_delta, key, value, headers))
+    }
+
+    #[cold]
     fn read(&mut self) -> Result<Record<'a>, FormatError> {
         let length = self.cursor.varint("record length")?;
         let Ok(length) = usize::try_from(length) else {
@@ -141,8 +172,20 @@ impl<'a> Records<'a> {
         if body.left() != 0 {
             return Err(body.invalid("record", format!("{} bytes are left behind its headers", body.left())));
         }
+        Ok(self.record(timestamp_delta, offset_delta, key, value, headers))
+    }
+
+    #[inline]
+    fn record(
+        &self,
+        timestamp_delta: i64,
+        offset_delta: i32,
+        key: Option<&'a [u8]>,
+        value: Option<&'a [u8]>,
+        headers: Headers<'a>,
+    ) -> Record<'a> {
         let client_timestamp = self.base_timestamp.wrapping_add(timestamp_delta);
-        Ok(Record {
+        Record {
             offset: self.base_offset.plus(i64::from(offset_delta)),
             timestamp: self.append_time.unwrap_or(client_timestamp),
             client_timestamp,
@@ -150,8 +193,35 @@ impl<'a> Records<'a> {
             key,
             value,
             headers,
-        })
+        }
     }
+}
+
+/// Takes a signed number of up to three bytes.
+#[inline]
+fn plain_varint(bytes: &mut &[u8]) -> Option<i32> {
+    let (raw, rest) = match **bytes {
+        [byte, ref rest @ ..] if byte < 0x80 => (u32::from(byte), rest),
+        [first, second, ref rest @ ..] if second < 0x80 => {
+            (u32::from(first & 0x7f) | u32::from(second) << 7, rest)
+        }
+        [first, second, third, ref rest @ ..] if third < 0x80 => {
+            (u32::from(first & 0x7f) | u32::from(second & 0x7f) << 7 | u32::from(third) << 14, rest)
+        }
+        _ => return None,
+    };
+    *bytes = rest;
+    Some((raw >> 1).cast_signed() ^ (raw & 1).cast_signed().wrapping_neg())
+}
+
+/// Takes bytes that may be null: the outer `None` where they are cut.
+#[inline]
+#[expect(clippy::option_option, reason = "the two mean different things, and there is one caller")]
+fn plain_nullable<'a>(bytes: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
+    let Ok(length) = usize::try_from(plain_varint(bytes)?) else { return Some(None) };
+    let (field, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(Some(field))
 }
 
 #[inline]
@@ -195,4 +265,49 @@ fn read_header<'a>(cursor: &mut Cursor<'a>) -> Result<RecordHeader<'a>, FormatEr
     let key = cursor.bytes("header key", length)?;
     let value = read_nullable(cursor, "header value")?;
     Ok(RecordHeader { key, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::batch;
+    use proptest::prelude::*;
+
+    fn records<'a>(header: &BatchHeader, area: &'a [u8]) -> Records<'a> {
+        Records::new(header, area, Limits { headers: 3, header_name: 4, ..Limits::default() })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+        #[test]
+        fn plain_records_are_read_as_all_are(
+            key in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..100)),
+            value in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20_000)),
+            headers in proptest::collection::vec(("[a-z]{0,5}", proptest::option::of("[a-z]{0,9}")), 0..5),
+            flips in proptest::collection::vec((0_usize..200, any::<u8>()), 0..3),
+            cut in 0_usize..10,
+        ) {
+            let mut spec = batch().record(key, value);
+            for (name, value) in headers {
+                spec = spec.header(&name, value.map(String::into_bytes));
+            }
+            let bytes = spec.bytes();
+            let (header, _) = BatchHeader::read(&bytes).unwrap();
+            let mut area = bytes[super::super::record_batch::HEADER_LENGTH..].to_vec();
+            for (at, flip) in flips {
+                if let Some(byte) = area.get_mut(at) {
+                    *byte ^= flip;
+                }
+            }
+            area.truncate(area.len().saturating_sub(cut / 5));
+            let (mut plain, mut all) = (records(&header, &area), records(&header, &area));
+            let (found, expected) = (plain.read_plain(), all.read());
+            if let Some(found) = found {
+                prop_assert_eq!(format!("{:?}", found), format!("{:?}", expected.unwrap()));
+                prop_assert_eq!(plain.cursor.at(), all.cursor.at());
+            } else {
+                prop_assert_eq!(plain.cursor.at(), 0);
+            }
+        }
+    }
 }
