@@ -4,6 +4,8 @@
 //! written: `1.0` and `1` are different, and big numbers keep all their digits. Of names that
 //! repeat in one object the last one counts, as in most parsers.
 
+mod plain;
+
 use super::Undecoded;
 use memchr::memmem::Finder;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -79,6 +81,9 @@ pub enum Member<'a> {
 /// # Errors
 /// Why the member cannot be told.
 pub fn member<'a>(document: &'a [u8], pointer: &JsonPointer) -> Result<Option<Member<'a>>, Undecoded> {
+    if let Some(found) = plain::member(document, pointer.tokens()) {
+        return Ok(found);
+    }
     find(document, pointer).map_err(|error| Undecoded::of(document, &error))
 }
 
@@ -231,6 +236,16 @@ impl<'de> serde::Deserialize<'de> for Members<'de> {
 /// then `out` holds nothing to be used.
 pub fn without(document: &[u8], pointers: &[&[String]], out: &mut Vec<u8>) -> bool {
     let Ok(text) = std::str::from_utf8(document) else { return false };
+    let start = out.len();
+    if plain::without(document, pointers, out) {
+        return true;
+    }
+    out.truncate(start);
+    without_parsed(text, pointers, out)
+}
+
+/// The same for what is not written as nearly all documents are.
+fn without_parsed(text: &str, pointers: &[&[String]], out: &mut Vec<u8>) -> bool {
     let Ok(raw) = serde_json::from_str::<&RawValue>(text) else { return false };
     strip(raw.get(), pointers, out);
     true
@@ -348,6 +363,11 @@ fn scalar_behind(document: &[u8], name_end: usize) -> Behind {
 /// at `limit` members. `false` when the document is no JSON object or array.
 pub fn scalars(document: &[u8], limit: usize, each: &mut dyn FnMut(&JsonPointer, &str)) -> bool {
     let Ok(text) = std::str::from_utf8(document) else { return false };
+    plain::scalars(text, limit, each).is_some() || scalars_parsed(text, limit, each)
+}
+
+/// The same for what is not written as nearly all documents are.
+fn scalars_parsed(text: &str, limit: usize, each: &mut dyn FnMut(&JsonPointer, &str)) -> bool {
     let Ok(raw) = serde_json::from_str::<&RawValue>(text) else { return false };
     if !raw.get().starts_with(['{', '[']) {
         return false;
