@@ -38,24 +38,7 @@ compared_by!(Candidate, |one| one.order());
 
 impl Element for Candidate {
     fn memory(&self) -> usize {
-        let key = match &self.business_key {
-            BusinessKey::Text { text: key }
-            | BusinessKey::Base64 { base64: key }
-            | BusinessKey::KeyedHash { keyed_hash: key } => key.capacity(),
-            BusinessKey::Digest { digest, record_key } => {
-                digest.capacity() + record_key.as_deref().map_or(0, text_of)
-            }
-            BusinessKey::Parts { parts } => parts
-                .iter()
-                .map(|part| {
-                    let texts = [part.text.as_ref(), part.base64.as_ref(), part.keyed_hash.as_ref()];
-                    size_of_val(part)
-                        + texts.into_iter().flatten().chain([&part.key]).map(String::capacity).sum::<usize>()
-                })
-                .sum(),
-        };
-        // What the allocator adds to a text of its own.
-        size_of::<Self>() + key + 16
+        size_of::<Self>() + memory_of(&self.business_key)
     }
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -75,6 +58,28 @@ impl Element for Candidate {
         let business_key = take_key(from)?;
         Ok(Self { identity, content, exact_content, record_set, is_tombstone, business_key, copy })
     }
+}
+
+/// Bytes of memory that a key holds beside itself.
+pub(super) fn memory_of(business_key: &BusinessKey) -> usize {
+    let key = match business_key {
+        BusinessKey::Text { text: key }
+        | BusinessKey::Base64 { base64: key }
+        | BusinessKey::KeyedHash { keyed_hash: key } => key.capacity(),
+        BusinessKey::Digest { digest, record_key } => {
+            digest.capacity() + record_key.as_deref().map_or(0, text_of)
+        }
+        BusinessKey::Parts { parts } => parts
+            .iter()
+            .map(|part| {
+                let texts = [part.text.as_ref(), part.base64.as_ref(), part.keyed_hash.as_ref()];
+                size_of_val(part)
+                    + texts.into_iter().flatten().chain([&part.key]).map(String::capacity).sum::<usize>()
+            })
+            .sum(),
+    };
+    // What the allocator adds to a text of its own.
+    key + 16
 }
 
 /// Bytes of a copy: all copies take as many, so that one is read at once.

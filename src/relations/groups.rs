@@ -98,7 +98,7 @@ impl Groups {
 
     /// Keeps elements as they come, within the share of memory.
     #[must_use]
-    pub fn shelf<T: Element>(&self) -> ShelfWriter<T> {
+    pub fn shelf<T: Element + Clone>(&self) -> ShelfWriter<T> {
         self.share.shelf()
     }
 

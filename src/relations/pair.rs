@@ -2,7 +2,7 @@
 //! relations are made of.
 
 use super::StoredCopy;
-use super::candidate::{Fields, put_key, take_key};
+use super::candidate::{Fields, memory_of, put_key, take_key};
 use crate::candidates::spill::{Element, RunReader};
 use crate::finding::{BusinessKey, Level};
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,10 @@ impl Element for RelatedPair {
 }
 
 impl Element for GroupNote {
+    fn memory(&self) -> usize {
+        size_of::<Self>() + memory_of(&self.business_key) + self.sessions.capacity() * size_of::<u32>()
+    }
+
     fn put(&self, out: &mut Vec<u8>) {
         put_key(&self.business_key, out);
         out.extend_from_slice(&u32::try_from(self.sessions.len()).unwrap_or(u32::MAX).to_le_bytes());

@@ -70,7 +70,7 @@ impl Share {
 
     /// Keeps elements in the order in which they come.
     #[must_use]
-    pub fn shelf<T: Element>(&self) -> ShelfWriter<T> {
+    pub fn shelf<T: Element + Clone>(&self) -> ShelfWriter<T> {
         ShelfWriter::new(self.limit, self.space.clone())
     }
 }

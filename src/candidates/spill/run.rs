@@ -49,17 +49,10 @@ impl RunWriter {
     }
 }
 
-/// Where elements stand.
-#[derive(Clone, Debug)]
-pub(super) enum Bytes {
-    File(Arc<File>),
-    Memory(Arc<Vec<u8>>),
-}
-
 /// Reads a stretch of a temporary file from front to back.
 #[derive(Debug)]
 pub struct RunReader {
-    from: Bytes,
+    file: Arc<File>,
     position: u64,
     end: u64,
     buffer: Vec<u8>,
@@ -70,12 +63,7 @@ pub struct RunReader {
 impl RunReader {
     /// The bytes from `start` up to `end`, through a buffer of `capacity` bytes.
     pub(in crate::candidates) fn new(file: Arc<File>, start: u64, end: u64, capacity: usize) -> Self {
-        Self::of(Bytes::File(file), start, end, capacity)
-    }
-
-    /// The same, wherever the bytes stand.
-    pub(super) fn of(from: Bytes, start: u64, end: u64, capacity: usize) -> Self {
-        Self { from, position: start, end, buffer: Vec::new(), at: 0, capacity: capacity.max(1) }
+        Self { file, position: start, end, buffer: Vec::new(), at: 0, capacity: capacity.max(1) }
     }
 
     /// The next element; `None` at the end.
@@ -119,14 +107,7 @@ impl RunReader {
         }
         self.buffer.resize(kept.saturating_add(more), 0);
         let room = self.buffer.get_mut(kept..).unwrap_or_default();
-        match &self.from {
-            Bytes::File(file) => read_exact_at(file, room, self.position)?,
-            Bytes::Memory(bytes) => {
-                let start = usize::try_from(self.position).unwrap_or(usize::MAX);
-                let there = bytes.get(start..).and_then(|bytes| bytes.get(..more));
-                room.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
-            }
-        }
+        read_exact_at(&self.file, room, self.position)?;
         self.position = self.position.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
         Ok(())
     }

@@ -1,12 +1,11 @@
-//! Elements in the order in which they are put, to be read as often as it takes: their bytes stand in
-//! memory up to a limit, and in a temporary file beyond it.
+//! Elements in the order in which they are put, to be read as often as it takes: as they are up to a
+//! limit on memory, and in a temporary file beyond it.
 
-use super::run::{Bytes, RunReader};
+use super::run::RunReader;
 use super::{Element, TempSpace};
 use crate::error::AuditError;
 use std::fs::File;
 use std::io::Write;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Bytes that are read, or written to a file, at once.
@@ -17,24 +16,41 @@ const BUFFER: usize = 256 << 10;
 pub struct ShelfWriter<T> {
     space: TempSpace,
     limit: usize,
+    /// All elements so far, while there is no file.
+    held: Held<T>,
+    memory: usize,
+    /// Bytes of the last elements, or of the last one alone while there is no file.
     buffer: Vec<u8>,
     file: Option<File>,
-    /// Bytes in the file.
+    /// Bytes in the file, or of what is held.
     written: u64,
-    of: PhantomData<T>,
 }
 
-impl<T: Element> ShelfWriter<T> {
+/// Elements in memory, each with its place: that of its first byte in the file that they may become.
+#[derive(Debug)]
+struct Held<T> {
+    elements: Vec<T>,
+    places: Vec<u64>,
+}
+
+impl<T> Default for Held<T> {
+    fn default() -> Self {
+        Self { elements: Vec::new(), places: Vec::new() }
+    }
+}
+
+impl<T: Element + Clone> ShelfWriter<T> {
     /// Holds about `limit` bytes in memory, or puts all of them into `space`.
     #[must_use]
     pub fn new(limit: usize, space: TempSpace) -> Self {
-        Self { space, limit, buffer: Vec::new(), file: None, written: 0, of: PhantomData }
+        Self { space, limit, held: Held::default(), memory: 0, buffer: Vec::new(), file: None, written: 0 }
     }
 
     /// Where the next element will stand.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.written.saturating_add(u64::try_from(self.buffer.len()).unwrap_or(u64::MAX))
+        let in_buffer = if self.file.is_some() { self.buffer.len() } else { 0 };
+        self.written.saturating_add(u64::try_from(in_buffer).unwrap_or(u64::MAX))
     }
 
     /// Adds an element.
@@ -42,9 +58,22 @@ impl<T: Element> ShelfWriter<T> {
     /// # Errors
     /// [`AuditError`] when it does not fit into memory and cannot be written.
     pub fn put(&mut self, element: &T) -> Result<(), AuditError> {
+        if self.file.is_none() {
+            let memory = element.memory().saturating_add(size_of::<u64>());
+            self.memory = self.memory.saturating_add(memory);
+            if self.memory <= self.limit {
+                self.buffer.clear();
+                element.put(&mut self.buffer);
+                self.held.elements.push(element.clone());
+                self.held.places.push(self.written);
+                let length = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
+                self.written = self.written.saturating_add(length);
+                return Ok(());
+            }
+            self.begin_file()?;
+        }
         element.put(&mut self.buffer);
-        let most = if self.file.is_some() { self.limit.min(BUFFER) } else { self.limit };
-        if self.buffer.len() > most { self.flush() } else { Ok(()) }
+        if self.buffer.len() > self.limit.min(BUFFER) { self.flush() } else { Ok(()) }
     }
 
     /// The elements, to be read.
@@ -52,26 +81,39 @@ impl<T: Element> ShelfWriter<T> {
     /// # Errors
     /// [`AuditError`] when they cannot be written.
     pub fn finish(mut self) -> Result<Shelf<T>, AuditError> {
+        let end = self.end();
         if self.file.is_some() && !self.buffer.is_empty() {
             self.flush()?;
         }
-        let end = self.end();
-        let bytes = if let Some(file) = self.file {
-            Bytes::File(Arc::new(file))
+        let kept = if let Some(file) = self.file {
+            Kept::Written(Arc::new(file))
         } else {
-            self.buffer.shrink_to_fit();
-            Bytes::Memory(Arc::new(self.buffer))
+            self.held.elements.shrink_to_fit();
+            self.held.places.shrink_to_fit();
+            Kept::Held(Arc::new(self.held))
         };
-        Ok(Shelf { space: self.space, bytes, end, of: PhantomData })
+        Ok(Shelf { space: self.space, kept, end })
+    }
+
+    /// Writes what was held.
+    fn begin_file(&mut self) -> Result<(), AuditError> {
+        self.space.require(self.written)?;
+        self.file = Some(self.space.file()?);
+        self.written = 0;
+        self.buffer.clear();
+        for element in std::mem::take(&mut self.held).elements {
+            element.put(&mut self.buffer);
+            if self.buffer.len() > BUFFER {
+                self.flush()?;
+            }
+        }
+        self.flush()
     }
 
     fn flush(&mut self) -> Result<(), AuditError> {
         let length = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
         self.space.require(length)?;
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => none.insert(self.space.file()?),
-        };
+        let Some(file) = &mut self.file else { return Ok(()) };
         file.write_all(&self.buffer).map_err(|source| self.space.failed(source))?;
         self.written = self.written.saturating_add(length);
         self.buffer.clear();
@@ -84,12 +126,17 @@ impl<T: Element> ShelfWriter<T> {
 #[derive(Debug)]
 pub struct Shelf<T> {
     space: TempSpace,
-    bytes: Bytes,
+    kept: Kept<T>,
     end: u64,
-    of: PhantomData<T>,
 }
 
-impl<T: Element> Shelf<T> {
+#[derive(Debug)]
+enum Kept<T> {
+    Held(Arc<Held<T>>),
+    Written(Arc<File>),
+}
+
+impl<T: Element + Clone> Shelf<T> {
     /// All elements.
     #[must_use]
     pub fn all(&self) -> Reading<T> {
@@ -99,8 +146,7 @@ impl<T: Element> Shelf<T> {
     /// The elements that stand from one place up to another, as [`ShelfWriter::end`] told them.
     #[must_use]
     pub fn between(&self, start: u64, end: u64) -> Reading<T> {
-        let reader = RunReader::of(self.bytes.clone(), start, end.min(self.end), BUFFER);
-        Reading { space: self.space.clone(), reader, of: PhantomData }
+        self.read(start, end.min(self.end), BUFFER)
     }
 
     /// The element that stands at a place, with little read beside it.
@@ -108,8 +154,18 @@ impl<T: Element> Shelf<T> {
     /// # Errors
     /// [`AuditError`] when the temporary file cannot be read.
     pub fn at(&self, start: u64) -> Result<Option<T>, AuditError> {
-        let mut reader = RunReader::of(self.bytes.clone(), start, self.end, 256);
-        reader.next().map_err(|source| self.space.failed(source))
+        self.read(start, self.end, 256).next().transpose()
+    }
+
+    fn read(&self, start: u64, end: u64, buffer: usize) -> Reading<T> {
+        let from = match &self.kept {
+            Kept::Held(held) => {
+                let index = |place: u64| held.places.partition_point(|&at| at < place);
+                From::Held { held: Arc::clone(held), next: index(start), end: index(end) }
+            }
+            Kept::Written(file) => From::Written(RunReader::new(Arc::clone(file), start, end, buffer)),
+        };
+        Reading { space: self.space.clone(), from }
     }
 }
 
@@ -117,15 +173,27 @@ impl<T: Element> Shelf<T> {
 #[derive(Debug)]
 pub struct Reading<T> {
     space: TempSpace,
-    reader: RunReader,
-    of: PhantomData<T>,
+    from: From<T>,
 }
 
-impl<T: Element> Iterator for Reading<T> {
+#[derive(Debug)]
+enum From<T> {
+    Held { held: Arc<Held<T>>, next: usize, end: usize },
+    Written(RunReader),
+}
+
+impl<T: Element + Clone> Iterator for Reading<T> {
     type Item = Result<T, AuditError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.reader.next().map_err(|source| self.space.failed(source)).transpose()
+        match &mut self.from {
+            From::Held { held, next, end } => {
+                let element = held.elements.get(*next).filter(|_| *next < *end)?;
+                *next += 1;
+                Some(Ok(element.clone()))
+            }
+            From::Written(reader) => reader.next().map_err(|source| self.space.failed(source)).transpose(),
+        }
     }
 }
 
