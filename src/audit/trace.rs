@@ -85,7 +85,7 @@ impl Story<'_> {
         verifier: &mut Verifier<'_>,
     ) -> Trace {
         let mut copies = copies(self.relations, found);
-        let not_searched = if copies.is_empty() { self.replicas } else { Vec::new() };
+        let not_searched = if copies.is_empty() { std::mem::take(&mut self.replicas) } else { Vec::new() };
         let findings = touching(self.findings, &copies);
         let events =
             around(std::mem::take(&mut self.events), &copies, self.partitions, &self.relations.rewinds);

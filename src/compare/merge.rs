@@ -237,7 +237,7 @@ impl Merge<'_> {
             }
             _ => {
                 if let Some(unexplained) = self.unexplained.get_mut(holder.index()) {
-                    unexplained.add(mark, held, || own.log.is_aborted(mark.offset));
+                    unexplained.add(mark, held, || own.log.withheld_by(mark.offset));
                 }
                 let (kind, held) = match holder {
                     Side::A => (DifferenceKind::OnlyA, [Some(held), None]),

@@ -8,14 +8,14 @@
 //! Markers without data, and repeated ones, are innocent (KIP-98, KIP-890, KAFKA-10702).
 
 use super::coordinator::{self, Fate, Told};
-use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
+use super::draft::{about, at, capped, count, finding, kept, lines};
 use super::{Partition, torn};
 use crate::facts::{
-    Outcome, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan, TransactionalIds,
+    PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan, TransactionalIds,
 };
 use crate::finding::phrase::{duration, moment, offsets};
 use crate::finding::{Code, Confidence, Finding, Transaction, Window};
-use crate::units::{ProducerEpoch, ProducerId};
+use crate::units::ProducerId;
 use std::collections::BTreeMap;
 
 /// Open transactions of so many producers have findings of their own; the others share one.

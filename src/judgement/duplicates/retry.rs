@@ -7,7 +7,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{pairs_of, records};
+use super::phrase::{are, pairs_of, records};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::duration;
 use crate::finding::{Confidence, Level};

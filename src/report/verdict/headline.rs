@@ -17,7 +17,6 @@ pub(super) fn of(report: &Report) -> String {
             let (besides, held) = (besides(worst, report), held(worst, report));
             format!("{}{besides}{held}{}", bad(worst, report), not_looked_for(report))
         }
-
     };
     let said = format!("{said}{}", empty_paths(report));
     if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
