@@ -139,7 +139,8 @@ impl ReplicaPair<'_> {
         if !comparison.deciding.is_empty() || !comparison.differs_at_the_end_only() {
             return None;
         }
-        if comparison.clashes > 0 {
+        // Both were written there, and never by one leader.
+        if comparison.clashes > 0 || comparison.differing_epochs.iter().any(Option::is_none) {
             return None;
         }
         // The one that was elected later keeps what it has, whoever wrote it.

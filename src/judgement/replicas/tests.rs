@@ -160,7 +160,12 @@ fn a_difference_that_no_change_of_leaders_explains_is_told_apart() {
     let same_epoch = differing(DifferenceKind::Records, epoch(2), epoch(2));
     let inside =
         Comparison { last_equal: Some(Offset(45)), ..differing(DifferenceKind::Records, epoch(2), epoch(1)) };
-    for comparison in [same_epoch, inside] {
+    // Broker 2, which led before, has nothing there, and goes on behind.
+    let hole = Comparison {
+        differing_epochs: [Some(epoch(2)), None],
+        ..differing(DifferenceKind::Records, epoch(2), epoch(1))
+    };
+    for comparison in [same_epoch, inside, hole] {
         let finding = &judge(&[pair(comparison)])[0];
         assert_eq!(finding.title, "orders: replicas hold different records in 1 partition");
         assert_eq!(finding.ranges[0].what, "other records");
