@@ -33,11 +33,12 @@ pub(super) struct SecondLook<'a> {
 }
 
 /// A stretch of a segment in which wanted records are.
-struct Region<'w> {
-    partition: usize,
+pub(super) struct Region<'w> {
+    pub(super) partition: usize,
     start: ChunkStart,
     end: Option<u64>,
-    wanted: &'w [Wanted],
+    /// In the order of their offsets.
+    pub(super) wanted: &'w [Wanted],
 }
 
 /// Bytes that are read of a stretch at once.
@@ -53,20 +54,57 @@ const REGIONS: usize = 4;
 /// That of `each`; [`AuditError`] when a temporary file cannot be read.
 pub(super) fn fetch(
     look: &SecondLook<'_>,
-    mut wanted: Sorted<Wanted>,
-    mut each: impl FnMut(Candidate) -> Result<(), AuditError>,
+    wanted: Sorted<Wanted>,
+    each: impl FnMut(Candidate) -> Result<(), AuditError>,
+) -> Result<(), AuditError> {
+    let found_in = |region: &Region<'_>, reader: &mut BatchReader<'_>, content: &mut Content| {
+        let mut found = Vec::new();
+        region.walk(look, |batch, in_batch, before| {
+            let first = found.len();
+            read_batch(look, region, batch, in_batch, reader, content, &mut found);
+            for candidate in found.iter_mut().skip(first) {
+                candidate.copy.written_after = before;
+            }
+        });
+        found
+    };
+    revisit(look, each_place_once(wanted), found_in, each)
+}
+
+/// The same place may be wanted for its own topic and for another one.
+fn each_place_once(wanted: Sorted<Wanted>) -> impl Iterator<Item = Result<Wanted, AuditError>> {
+    let mut wanted = wanted.peekable();
+    std::iter::from_fn(move || {
+        let mut first = match wanted.next()? {
+            Ok(first) => first,
+            error => return Some(error),
+        };
+        let place = (first.partition, first.offset);
+        let again = |next: &Result<Wanted, AuditError>| {
+            next.as_ref().is_ok_and(|next| (next.partition, next.offset) == place)
+        };
+        while let Some(Ok(next)) = wanted.next_if(again) {
+            first.behind_other_content |= next.behind_other_content;
+            first.reread = first.reread.or(next.reread);
+        }
+        Some(Ok(first))
+    })
+}
+
+/// Hands to `each` what `found_in` makes of the stretches of the logs in which wanted records are, in
+/// their order; only of the first where somebody wants the run to end.
+///
+/// # Errors
+/// That of `each`; [`AuditError`] when a temporary file cannot be read.
+pub(super) fn revisit<T: Send>(
+    look: &SecondLook<'_>,
+    mut wanted: impl Iterator<Item = Result<Wanted, AuditError>>,
+    found_in: impl Fn(&Region<'_>, &mut BatchReader<'_>, &mut Content) -> Vec<T> + Sync,
+    mut each: impl FnMut(T) -> Result<(), AuditError>,
 ) -> Result<(), AuditError> {
     let mut places: Vec<Wanted> = Vec::new();
     loop {
-        let next = wanted.take_next()?;
-        // The same place may be wanted for its own topic and for another one.
-        if let (Some(next), Some(last)) = (&next, places.last_mut())
-            && (last.partition, last.offset) == (next.partition, next.offset)
-        {
-            last.behind_other_content |= next.behind_other_content;
-            last.reread = last.reread.or(next.reread);
-            continue;
-        }
+        let next = wanted.next().transpose()?;
         if let Some(next) = next
             && places.len() < look.places
         {
@@ -74,11 +112,11 @@ pub(super) fn fetch(
             continue;
         }
         for regions in regions(look, &places).chunks(rayon::current_num_threads() * REGIONS) {
-            let found: Vec<Vec<Candidate>> = regions
+            let found: Vec<Vec<T>> = regions
                 .par_iter()
                 .map_init(
                     || (BatchReader::new(look.large), Content::default()),
-                    |(reader, content), region| walk(look, region, reader, content),
+                    |(reader, content), region| found_in(region, reader, content),
                 )
                 .collect();
             found.into_iter().flatten().try_for_each(&mut each)?;
@@ -114,42 +152,39 @@ fn regions<'w>(look: &SecondLook<'_>, wanted: &'w [Wanted]) -> Vec<Region<'w>> {
     regions
 }
 
-fn walk(
-    look: &SecondLook<'_>,
-    region: &Region<'_>,
-    reader: &mut BatchReader<'_>,
-    content: &mut Content,
-) -> Vec<Candidate> {
-    let mut found = Vec::new();
-    let Some(subject) = look.subjects.get(region.partition) else { return found };
-    let Some(segment) = subject.segments.get(region.start.segment) else { return found };
-    let Ok(source) = segment.open(look.mode) else { return found };
-    let mut scanner = segment.scanner(source.at_one_place(STRETCH), region.start.position, None);
-    let mut left = region.wanted;
-    let mut before = None;
-    while !left.is_empty() && region.end.is_none_or(|end| scanner.position().0 < end) {
-        let batch = match scanner.next_item() {
-            Ok(Some(SegmentItem::Batch(batch))) => batch,
-            Ok(Some(SegmentItem::Suspect(suspect))) => match suspect.in_line() {
-                Some(batch) => batch,
-                None => continue,
-            },
-            Ok(Some(SegmentItem::Damage(_))) => continue,
-            Ok(None) | Err(_) => break,
-        };
-        let inside = left.partition_point(|wanted| wanted.offset <= batch.header.last_offset());
-        let (in_batch, behind) = left.split_at(inside);
-        if !in_batch.is_empty() && !batch.header.is_control() {
-            let first = found.len();
-            read_batch(look, region, &batch, in_batch, reader, content, &mut found);
-            for candidate in found.iter_mut().skip(first) {
-                candidate.copy.written_after = before;
+impl Region<'_> {
+    /// Hands the batches with wanted records to `each`, with these records and the newest time of the
+    /// batch before.
+    pub(super) fn walk(
+        &self,
+        look: &SecondLook<'_>,
+        mut each: impl FnMut(&Batch<'_>, &[Wanted], Option<i64>),
+    ) {
+        let Some(subject) = look.subjects.get(self.partition) else { return };
+        let Some(segment) = subject.segments.get(self.start.segment) else { return };
+        let Ok(source) = segment.open(look.mode) else { return };
+        let mut scanner = segment.scanner(source.at_one_place(STRETCH), self.start.position, None);
+        let mut left = self.wanted;
+        let mut before = None;
+        while !left.is_empty() && self.end.is_none_or(|end| scanner.position().0 < end) {
+            let batch = match scanner.next_item() {
+                Ok(Some(SegmentItem::Batch(batch))) => batch,
+                Ok(Some(SegmentItem::Suspect(suspect))) => match suspect.in_line() {
+                    Some(batch) => batch,
+                    None => continue,
+                },
+                Ok(Some(SegmentItem::Damage(_))) => continue,
+                Ok(None) | Err(_) => break,
+            };
+            let inside = left.partition_point(|wanted| wanted.offset <= batch.header.last_offset());
+            let (in_batch, behind) = left.split_at(inside);
+            if !in_batch.is_empty() && !batch.header.is_control() {
+                each(&batch, in_batch, before);
             }
+            before = Timestamp::from_disk(batch.header.max_timestamp).map(|time| time.0).or(before);
+            left = behind;
         }
-        before = Timestamp::from_disk(batch.header.max_timestamp).map(|time| time.0).or(before);
-        left = behind;
     }
-    found
 }
 
 fn read_batch(
@@ -170,13 +205,13 @@ fn read_batch(
     // The records of the batch with their client times: equal for the copies of one wire batch,
     // whatever the broker did to times and compression.
     let mut read = Ok(());
-    let record_set = look.digest_key.of(RECORD_SET, |write| {
+    let record_set = look.digest_key.of(RECORD_SET, |parts| {
         read = reader.for_each_record(batch, |record| {
             records += 1;
             let base = *base_offset.get_or_insert(record.offset);
-            write(&record.offset.0.wrapping_sub(base.0).to_le_bytes());
-            write(&record.client_timestamp.to_le_bytes());
-            write(content.bytes(record, &Mask::default()));
+            parts.write(&record.offset.0.wrapping_sub(base.0).to_le_bytes());
+            parts.write(&record.client_timestamp.to_le_bytes());
+            parts.write(content.bytes(record, &Mask::default()));
             if let Ok(at) = wanted.binary_search_by_key(&record.offset, |wanted| wanted.offset)
                 && let Some(wanted) = wanted.get(at)
             {

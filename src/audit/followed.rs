@@ -228,7 +228,7 @@ impl Following<'_, '_> {
         // A batch that cannot be read to its end is in the coverage.
         let _ = reader.for_each_record(batch, |record| {
             let Some(bytes) = record.key.filter(|_| record.offset >= walk.log_start) else { return };
-            let key = digest_key.of(FOLLOWED_KEY, |write| write(bytes)).0;
+            let key = digest_key.of(FOLLOWED_KEY, |parts| parts.write(bytes)).0;
             let offset = record.offset;
             if let (Some(versions), Some(field)) = (versions.as_mut(), &walk.field)
                 && let Some(version) = record.value.and_then(|value| field.read(value))

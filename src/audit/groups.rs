@@ -1,9 +1,8 @@
 //! From digests to what consumers count, and to the records that need a second look.
 
-use super::reconcile::OF_THE_LIST;
 use super::reread::Stretches;
 use crate::candidates::spill::{Element, RunReader, Sorter};
-use crate::candidates::{Fingerprint, Row, RowStore};
+use crate::candidates::{Fingerprint, Row, Rows};
 use crate::error::AuditError;
 use crate::facts::{Outcome, PartitionFacts};
 use crate::plan::Reach;
@@ -113,7 +112,8 @@ impl Wanted {
         Self { partition, offset, identity, behind_other_content: false, reread: None }
     }
 
-    const fn at(row: &Row) -> Self {
+    /// The record behind a row.
+    pub(super) const fn at(row: &Row) -> Self {
         Self::of(row.partition, row.offset, row.identity)
     }
 }
@@ -147,63 +147,11 @@ pub(super) enum Wants {
     All,
 }
 
-/// Counts keys by topic, and finds the records whose identity and content may be there twice: into
-/// `wanted`, some more than once; only some of them where `stop` says so. Each row is handed to `each` in its order, those of a list of keys
-/// among them.
+/// Counts keys by topic, and finds the records whose identity and content may be there twice.
 ///
-/// # Errors
-/// [`AuditError`] when what does not fit into memory cannot be written or read.
-#[expect(clippy::too_many_arguments, reason = "each is a different thing, and there is one caller")]
-pub(super) fn group(
-    rows: RowStore,
-    partitions: &[PartitionView<'_>],
-    topics: usize,
-    reach: Reach,
-    wants: Wants,
-    rereads: &Stretches,
-    wanted: &mut Sorter<Wanted>,
-    stop: &dyn Fn() -> bool,
-    mut each: impl FnMut(&Row) -> Result<(), AuditError>,
-) -> Result<Vec<KeyCounts>, AuditError> {
-    let mut grouping = Grouping {
-        partitions,
-        reach,
-        counts: vec![KeyCounts::default(); topics],
-        wants,
-        rereads,
-        given_again: Vec::new(),
-        wanted,
-        at: None,
-        held: Vec::new(),
-        spread: None,
-        identity: Vec::new(),
-        content: Vec::new(),
-        elsewhere: Vec::new(),
-    };
-    rows.for_each(stop, |row| {
-        if !is_deleted(partitions, row) {
-            each(row)?;
-        }
-        if row.partition == OF_THE_LIST { Ok(()) } else { grouping.add(row) }
-    })?;
-    grouping.flush()?;
-    grouping.end_content()?;
-    grouping.end_identity();
-    Ok(grouping.counts)
-}
-
-fn view_of<'v, 'f>(partitions: &'v [PartitionView<'f>], row: &Row) -> Option<&'v PartitionView<'f>> {
-    usize::try_from(row.partition).ok().and_then(|at| partitions.get(at))
-}
-
-/// Whether the log start has passed the record.
-fn is_deleted(partitions: &[PartitionView<'_>], row: &Row) -> bool {
-    view_of(partitions, row).is_some_and(|view| row.offset < view.log_start)
-}
-
-/// Takes rows in the order of identity, content and place, and keeps no more of them than what one
-/// content needs.
-struct Grouping<'a> {
+/// Takes the rows of one identity after the other, and keeps no more of them than what one content
+/// needs.
+pub(super) struct Grouping<'a> {
     partitions: &'a [PartitionView<'a>],
     reach: Reach,
     counts: Vec<KeyCounts>,
@@ -211,13 +159,12 @@ struct Grouping<'a> {
     rereads: &'a Stretches,
     /// Records of the current identity which a group was given again, with their topics; of those that are held.
     given_again: Vec<(usize, Reread)>,
+    /// The records that need a second look, some more than once.
     wanted: &'a mut Sorter<Wanted>,
     at: Option<(Fingerprint, u32)>,
-    /// The rows of the current identity, as long as there are few: only together they tell whether
-    /// another content stood between two equal ones.
-    held: Vec<Row>,
-    /// An identity with more rows than are held: which of them were held together depends on the run.
-    spread: Option<Fingerprint>,
+    /// Room for the rows of one identity, and for their places.
+    rows: Vec<Row>,
+    places: Vec<(u32, Offset, u32)>,
     /// The current identity in each topic that has it.
     identity: Vec<OfTopic>,
     /// The current content in each topic that has it: partitions are in the order of their topics,
@@ -250,59 +197,93 @@ struct Content {
     records: usize,
 }
 
-/// Rows of one identity that are held; what repeats more often is no state that came back once.
-const HELD: usize = 1024;
+fn view_of<'v, 'f>(partitions: &'v [PartitionView<'f>], row: &Row) -> Option<&'v PartitionView<'f>> {
+    usize::try_from(row.partition).ok().and_then(|at| partitions.get(at))
+}
 
-impl Grouping<'_> {
-    fn add(&mut self, row: &Row) -> Result<(), AuditError> {
-        let same = self.held.first().is_none_or(|held| held.identity == row.identity);
-        if same && self.held.len() >= HELD {
-            self.spread = Some(row.identity);
+/// Whether the log start has passed the record.
+pub(super) fn is_deleted(partitions: &[PartitionView<'_>], row: &Row) -> bool {
+    view_of(partitions, row).is_some_and(|view| row.offset < view.log_start)
+}
+
+impl<'a> Grouping<'a> {
+    /// Over so many topics; the records that need a second look go into `wanted`.
+    pub(super) fn new(
+        partitions: &'a [PartitionView<'a>],
+        topics: usize,
+        reach: Reach,
+        wants: Wants,
+        rereads: &'a Stretches,
+        wanted: &'a mut Sorter<Wanted>,
+    ) -> Self {
+        Self {
+            partitions,
+            reach,
+            counts: vec![KeyCounts::default(); topics],
+            wants,
+            rereads,
+            given_again: Vec::new(),
+            wanted,
+            at: None,
+            rows: Vec::new(),
+            places: Vec::new(),
+            identity: Vec::new(),
+            content: Vec::new(),
+            elsewhere: Vec::new(),
         }
-        if !same || self.held.len() >= HELD {
-            self.flush()?;
-        }
-        self.held.push(*row);
-        Ok(())
     }
 
-    /// Takes the rows that are held.
-    fn flush(&mut self) -> Result<(), AuditError> {
-        let mut rows = std::mem::take(&mut self.held);
-        let all_held = rows.first().is_some_and(|row| self.spread != Some(row.identity));
+    /// Takes rows; the parts of one identity one behind the other.
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory cannot be written.
+    pub(super) fn take(&mut self, rows: Rows<'_>) -> Result<(), AuditError> {
+        let (rows, whole) = match rows {
+            Rows::Singles(rows) | Rows::Whole(rows @ [_]) => return self.take_singles(rows),
+            Rows::Whole(rows) => (rows, true),
+            Rows::Part(rows) => (rows, false),
+        };
+        let mut here = std::mem::take(&mut self.rows);
+        here.clear();
+        here.extend_from_slice(rows);
+        let taken = self.take_some(&mut here, whole);
+        self.rows = here;
+        taken
+    }
+
+    fn take_some(&mut self, rows: &mut Vec<Row>, whole: bool) -> Result<(), AuditError> {
         if rows.iter().any(|row| is_deleted(self.partitions, row)) {
-            if all_held {
-                self.count_repeats_of_deleted(&rows);
+            if whole {
+                self.count_repeats_of_deleted(rows);
             }
             rows.retain(|row| !is_deleted(self.partitions, row));
         }
-        if let ([row], true) = (rows.as_slice(), all_held) {
-            self.take_single(row)?;
-        } else if !all_held {
-            for row in &rows {
-                self.take(row, false)?;
-            }
-        } else {
-            self.look_for_rereads(&rows);
-            let mut places: Vec<(u32, Offset, u32)> =
-                rows.iter().map(|row| (row.partition, row.offset, row.selector)).collect();
-            places.sort_unstable();
-            for row in &rows {
-                let at = places.partition_point(|place| *place < (row.partition, row.offset, row.selector));
-                let before = at.checked_sub(1).and_then(|before| places.get(before));
-                let behind_other =
-                    before.is_some_and(|before| before.0 == row.partition && before.2 != row.selector);
-                self.take(row, behind_other)?;
-            }
+        if whole && rows.len() <= 1 {
+            return self.take_singles(rows);
         }
+        if !whole {
+            // Only together they tell whether another content stood between two equal ones.
+            return rows.iter().try_for_each(|row| self.take_one(row, false));
+        }
+        self.look_for_rereads(rows.iter());
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        places.extend(rows.iter().map(|row| (row.partition, row.offset, row.selector)));
+        places.sort_unstable();
+        for row in rows.iter() {
+            let at = places.partition_point(|place| *place < (row.partition, row.offset, row.selector));
+            let before = at.checked_sub(1).and_then(|before| places.get(before));
+            let behind_other =
+                before.is_some_and(|before| before.0 == row.partition && before.2 != row.selector);
+            self.take_one(row, behind_other)?;
+        }
+        self.places = places;
         self.given_again.clear();
-        self.held = rows;
-        self.held.clear();
         Ok(())
     }
 
     /// Finds which records of one identity a group was given again.
-    fn look_for_rereads(&mut self, rows: &[Row]) {
+    fn look_for_rereads<'r>(&mut self, rows: impl Iterator<Item = &'r Row>) {
         if self.rereads.is_empty() {
             return;
         }
@@ -311,6 +292,16 @@ impl Grouping<'_> {
             let found = topic.zip(self.rereads.over(row.partition, row.offset));
             self.given_again.extend(found);
         }
+    }
+
+    /// What was counted, of each topic.
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory cannot be written.
+    pub(super) fn finish(mut self) -> Result<Vec<KeyCounts>, AuditError> {
+        self.end_content()?;
+        self.end_identity();
+        Ok(self.counts)
     }
 
     /// Counts contents that stand on both sides of the log start; `rows` are all of one identity.
@@ -332,28 +323,34 @@ impl Grouping<'_> {
         }
     }
 
-    /// The only row of its identity: nothing has to be kept of it.
-    fn take_single(&mut self, row: &Row) -> Result<(), AuditError> {
+    /// Takes rows each of which is the only one of its identity: nothing has to be kept of them.
+    fn take_singles(&mut self, rows: &[Row]) -> Result<(), AuditError> {
         if self.at.take().is_some() {
             self.end_content()?;
             self.end_identity();
         }
-        let Some(view) = view_of(self.partitions, row) else { return Ok(()) };
-        if let Some(counts) = self.counts.get_mut(view.topic) {
-            let committed = usize::from(view.is_committed(row.offset));
-            counts.uncommitted.add_all(1, 1);
-            counts.committed.add_all(committed, committed);
-            if committed == 0 && view.judged && view.is_aborted(row.offset) {
-                counts.rolled_back.add(1, (row.partition, row.offset));
+        for rows in rows.chunk_by(|a, b| a.partition == b.partition) {
+            let Some(view) = rows.first().and_then(|row| view_of(self.partitions, row)) else { continue };
+            let Some(counts) = self.counts.get_mut(view.topic) else { continue };
+            let (mut there, mut committed) = (0, 0);
+            for row in rows.iter().filter(|row| row.offset >= view.log_start) {
+                there += 1;
+                if view.is_committed(row.offset) {
+                    committed += 1;
+                } else if view.judged && view.is_aborted(row.offset) {
+                    counts.rolled_back.add(1, (row.partition, row.offset));
+                }
+                if view.judged && self.wants == Wants::All {
+                    self.wanted.push(Wanted::at(row))?;
+                }
             }
-        }
-        if view.judged && self.wants == Wants::All {
-            self.wanted.push(Wanted::at(row))?;
+            counts.uncommitted.add_all(there, there);
+            counts.committed.add_all(committed, committed);
         }
         Ok(())
     }
 
-    fn take(&mut self, row: &Row, behind_other_content: bool) -> Result<(), AuditError> {
+    fn take_one(&mut self, row: &Row, behind_other_content: bool) -> Result<(), AuditError> {
         let Some(view) = view_of(self.partitions, row) else { return Ok(()) };
         let (topic, judged) = (view.topic, view.judged);
         let committed = usize::from(view.is_committed(row.offset));

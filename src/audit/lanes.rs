@@ -2,6 +2,7 @@
 //! lane.
 
 use super::batches::{BatchReader, LargeBatches};
+use super::deferral::Deferral;
 use super::routing::{Route, Routed};
 use super::sought::{Sighting, Sought};
 use crate::candidates::{DigestKey, Row};
@@ -28,6 +29,8 @@ pub(super) enum RecordLane<'p> {
         route: Option<Route>,
         /// The one key that is looked for; all of them otherwise.
         sought: Option<&'p Sought>,
+        /// When the topic's contents are told apart.
+        deferral: &'p Deferral,
     },
     /// Nothing: a replica that does not lead, or only headers were asked for.
     Skip,
@@ -89,6 +92,8 @@ pub(super) struct Lanes<'l> {
     digest_key: DigestKey,
     reader: BatchReader<'l>,
     content: Content,
+    /// Room for the rows of the next stretch.
+    pub(super) rows: Vec<Row>,
 }
 
 /// What the lanes make of a stretch of batches.
@@ -106,7 +111,12 @@ pub(super) struct Gathered {
 
 impl<'l> Lanes<'l> {
     pub(super) fn new(digest_key: DigestKey, large: &'l LargeBatches) -> Self {
-        Self { digest_key, reader: BatchReader::new(large), content: Content::default() }
+        Self { digest_key, reader: BatchReader::new(large), content: Content::default(), rows: Vec::new() }
+    }
+
+    /// Nothing yet, and room for what a stretch holds.
+    pub(super) fn gathered(&mut self) -> Gathered {
+        Gathered { rows: std::mem::take(&mut self.rows), ..Gathered::default() }
     }
 
     /// Adds what `batch` holds.
@@ -133,8 +143,9 @@ impl<'l> Lanes<'l> {
             read = self.reader.for_each_record(batch, |record| {
                 control = control.or_else(|| ControlRecord::read(record).ok());
             });
-        } else if let RecordLane::Digest { plan, log_start, partition, route, sought } = *lane {
-            let Self { digest_key, reader, content } = self;
+        } else if let RecordLane::Digest { plan, log_start, partition, route, sought, deferral } = *lane {
+            let Self { digest_key, reader, content, .. } = self;
+            let now = sought.is_some() || deferral.is_over();
             let Gathered { rows, counts, routed, .. } = into;
             let (mut first, mut last, mut count) = (None, None, 0u32);
             read = reader.for_each_record(batch, |record| {
@@ -161,8 +172,9 @@ impl<'l> Lanes<'l> {
                 }
                 if keyed == Keyed::Yes {
                     let selector = match plan.repeats {
-                        RepeatsOf::Content => digest_key.selector(content, &plan.mask, &plan.sieve, record),
-                        RepeatsOf::Key => 0,
+                        RepeatsOf::Key => Row::ONE_CONTENT,
+                        RepeatsOf::Content if now => digest_key.selector(content, plan, record),
+                        RepeatsOf::Content => Row::NO_SELECTOR,
                     };
                     rows.push(Row { identity, partition, selector, offset: record.offset });
                 }

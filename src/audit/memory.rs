@@ -62,14 +62,15 @@ impl Memory {
     pub(super) fn shares(&self, limits: Limits) -> Shares {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         // While rows are collected there is nothing else but the pieces under way, and one large batch; while shards are
-        // sorted, the wanted places come together; then only those and the candidates are there; then the
-        // candidates and what they become; then that alone.
+        // sorted, the wanted places come together, and the records whose contents have yet to be looked at; then only
+        // those and the candidates are there; then the candidates and what they become; then that alone.
         Shares {
             rows: RowLimits {
                 collected: (limit / 2).saturating_sub(limits.batch_bytes).max(limit / 4),
                 sorted: limit / 4,
             },
             wanted: limit / 8,
+            untold: RowLimits { collected: limit / 32, sorted: limit / 4 },
             candidates: limit / 4,
             relations: limit / 16,
             // What is found there is handed on before more is looked for. A piece of a log that holds more
@@ -84,6 +85,8 @@ impl Memory {
 pub(super) struct Shares {
     pub(super) rows: RowLimits,
     pub(super) wanted: usize,
+    /// Records whose contents are looked at later, and as much for their places.
+    pub(super) untold: RowLimits,
     pub(super) candidates: usize,
     /// Of each of the few sorters and shelves that are there together.
     pub(super) relations: usize,
@@ -122,9 +125,10 @@ mod tests {
     #[test]
     fn what_is_held_together_fits_into_the_limit() {
         let memory = Memory { limit: 256 << 20, archives: 0, temp_dir: PathBuf::new() };
-        let Shares { rows, wanted, candidates, relations, places } =
+        let Shares { rows, wanted, untold, candidates, relations, places } =
             memory.shares(Limits { batch_bytes: 64 << 20, ..Limits::default() });
-        assert!(rows.sorted + wanted <= 128 << 20);
+        assert!(rows.sorted + wanted + 2 * untold.collected <= 128 << 20);
+        assert!(untold.sorted + untold.collected + wanted <= 128 << 20);
         assert!(rows.collected + memory.largest_batch() <= 128 << 20);
         assert!(wanted + candidates <= 128 << 20);
         assert!(candidates + 4 * relations <= 128 << 20);

@@ -9,8 +9,8 @@
 //! share is in [`logs`]. `compare`, `reconcile`, `keys` and `trace` go their own way in
 //! [`mod@side_by_side`], [`mod@reconcile`], [`advice`] and [`mod@trace`].
 //!
-//! Each file is read once; only batches with records that may be copies are read again, and the
-//! replicas of a partition once more, side by side.
+//! Each file is read once; only batches with records whose keys repeat ([`mod@contents`]), or that may be
+//! copies ([`mod@copies`]), are read again, and the replicas of a partition once more, side by side.
 
 mod abort_indexes;
 mod advice;
@@ -18,7 +18,9 @@ mod assemble;
 mod batches;
 mod chunks;
 mod compared;
+mod contents;
 mod copies;
+mod deferral;
 mod deleted;
 mod followed;
 mod groups;

@@ -7,12 +7,13 @@
 
 use super::batches::LargeBatches;
 use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
+use super::deferral::{Deferral, Repeats};
 use super::followed::NotFollowed;
 use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
 use super::progress::Progress;
 use super::segment_indexes::Checked;
 use super::watch::Watch;
-use crate::candidates::{DigestKey, RowStore};
+use crate::candidates::{DigestKey, Row, RowStore};
 use crate::compare::Sketch;
 use crate::error::AuditError;
 use crate::facts::{
@@ -155,9 +156,10 @@ pub(super) fn read_all(
     let input = subjects.iter().flat_map(|subject| &subject.segments).map(|segment| segment.len).sum();
     rows.expect_input(input);
     watch.expect(input);
+    let kept = Kept { rows, repeats: Repeats::among(input), spare: Vec::new() };
     let shared = Shared {
         reader: Mutex::new(ChunkReader::new(tasks(subjects), mode, watch.clone())),
-        fold: Mutex::new(Fold::new(subjects, mode, Lanes::new(digest_key, large), rows, tell)),
+        fold: Mutex::new(Fold::new(subjects, mode, Lanes::new(digest_key, large), kept, tell)),
         progress: Progress::default(),
         window: AHEAD * u64::try_from(threads).unwrap_or(1),
     };
@@ -208,6 +210,9 @@ fn work(shared: &Shared<'_>, subjects: &[Subject<'_>], mut lanes: Lanes<'_>) {
         (piece, spare) = take_apart(chunk, subjects, &mut lanes);
         let mut fold = lock(&shared.fold);
         fold.add(piece);
+        if let Some(room) = fold.kept.spare.pop() {
+            lanes.rows = room;
+        }
         // After an error nothing is folded any more, and nobody waits for it.
         let done = if fold.failed.is_some() { u64::MAX } else { fold.next };
         drop(fold);
@@ -261,7 +266,7 @@ impl Piece {
 
 /// What the lanes make of a chunk, and the room that it took.
 fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> (Piece, Vec<u8>) {
-    let mut gathered = Gathered::default();
+    let mut gathered = lanes.gathered();
     let mut irregular = chunk.stopped.is_some();
     let subject = subjects.get(chunk.partition);
     let segment = chunk.segment.and_then(|at| Some((at, subject?.segments.get(at)?)));
@@ -298,12 +303,37 @@ fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> 
     (piece, chunk.bytes)
 }
 
+/// What is kept of the records.
+struct Kept<'s> {
+    rows: &'s mut RowStore,
+    /// Notices when too many of them repeat for their contents to wait.
+    repeats: Repeats,
+    /// Room in which rows came, to be used again.
+    spare: Vec<Vec<Row>>,
+}
+
+impl Kept<'_> {
+    fn take(&mut self, mut rows: Vec<Row>, deferral: Option<&Deferral>) -> Result<(), AuditError> {
+        if let Some(deferral) = deferral.filter(|deferral| !deferral.is_over()) {
+            for row in &rows {
+                self.repeats.look(row, deferral);
+            }
+        }
+        self.rows.push_all(&rows)?;
+        rows.clear();
+        if rows.capacity() > 0 && self.spare.len() < rayon::current_num_threads() {
+            self.spare.push(rows);
+        }
+        Ok(())
+    }
+}
+
 /// Folds pieces in the order of the files.
 struct Fold<'s> {
     subjects: &'s [Subject<'s>],
     mode: ReadMode,
     lanes: Lanes<'s>,
-    rows: &'s mut RowStore,
+    kept: Kept<'s>,
     tell: &'s mut Tell<'s>,
     /// Rows could not be kept: the run ends.
     failed: Option<AuditError>,
@@ -333,6 +363,7 @@ struct Current<'s> {
     ledger: Ledger,
     readable: ReadableRecords,
     trail: Trail,
+    deferral: Option<&'s Deferral>,
     outcome: PartitionOutcome,
     /// The batches out of line of which the last damage note tells.
     out_of_line: Option<OutOfLine>,
@@ -353,14 +384,14 @@ impl<'s> Fold<'s> {
         subjects: &'s [Subject<'s>],
         mode: ReadMode,
         lanes: Lanes<'s>,
-        rows: &'s mut RowStore,
+        kept: Kept<'s>,
         tell: &'s mut Tell<'s>,
     ) -> Self {
         Self {
             subjects,
             mode,
             lanes,
-            rows,
+            kept,
             tell,
             failed: None,
             waiting: BTreeMap::new(),
@@ -452,6 +483,10 @@ impl<'s> Fold<'s> {
             ledger: Ledger::new(subject.context.clone()),
             readable: ReadableRecords::new(&subject.context),
             trail: Trail::default(),
+            deferral: match subject.lane {
+                RecordLane::Digest { deferral, .. } => Some(deferral),
+                RecordLane::Skip => None,
+            },
             outcome: PartitionOutcome::default(),
             out_of_line: None,
             behind: None,
@@ -478,8 +513,8 @@ impl<'s> Fold<'s> {
     fn commit(&mut self, segment: usize, piece: Piece) {
         let Some(current) = &mut self.current else { return };
         current.outcome.bytes_read += piece.bytes;
-        self.rows.count_input(piece.bytes);
-        if let Err(error) = current.take(segment, piece.gathered, self.rows) {
+        self.kept.rows.count_input(piece.bytes);
+        if let Err(error) = current.take(segment, piece.gathered, &mut self.kept) {
             self.failed.get_or_insert(error);
         }
     }
@@ -517,14 +552,14 @@ impl<'s> Fold<'s> {
                 Ok(Some(SegmentItem::Batch(batch))) => {
                     let bytes = u64::try_from(batch.bytes.len()).unwrap_or(0);
                     current.outcome.bytes_read += bytes;
-                    self.rows.count_input(bytes);
+                    self.kept.rows.count_input(bytes);
                     self.lanes.take(&batch, at, &subject.lane, &mut gathered);
                     if gathered.facts.len() >= GATHER {
-                        current.take(at, std::mem::take(&mut gathered), self.rows)?;
+                        current.take(at, std::mem::take(&mut gathered), &mut self.kept)?;
                     }
                 }
                 Ok(Some(SegmentItem::Suspect(suspect))) => {
-                    current.take(at, std::mem::take(&mut gathered), self.rows)?;
+                    current.take(at, std::mem::take(&mut gathered), &mut self.kept)?;
                     let damage = suspect.damage.clone();
                     let base_offset = suspect.batch.header.base_offset;
                     if let Some(batch) = suspect.in_line() {
@@ -543,7 +578,7 @@ impl<'s> Fold<'s> {
                     }
                 }
                 Ok(Some(SegmentItem::Damage(damage))) => {
-                    current.take(at, std::mem::take(&mut gathered), self.rows)?;
+                    current.take(at, std::mem::take(&mut gathered), &mut self.kept)?;
                     current.ledger.damage(at, &damage);
                     current.tell_behind();
                     current.behind = Some((current.outcome.damage.len(), 0));
@@ -551,13 +586,13 @@ impl<'s> Fold<'s> {
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    current.take(at, std::mem::take(&mut gathered), self.rows)?;
+                    current.take(at, std::mem::take(&mut gathered), &mut self.kept)?;
                     current.unreadable(at, segment, reached, &Unread::Failed(error));
                     return Ok(());
                 }
             }
         }
-        current.take(at, gathered, self.rows)
+        current.take(at, gathered, &mut self.kept)
     }
 }
 
@@ -626,7 +661,7 @@ impl Current<'_> {
         self.outcome.damage.push((segment, damage));
     }
 
-    fn take(&mut self, segment: usize, gathered: Gathered, rows: &mut RowStore) -> Result<(), AuditError> {
+    fn take(&mut self, segment: usize, gathered: Gathered, kept: &mut Kept<'_>) -> Result<(), AuditError> {
         if let Some(first) = gathered.facts.first() {
             let (position, base_offset) = (first.position, first.header.base_offset);
             self.outcome.starts.push(ChunkStart { segment, position, base_offset });
@@ -653,9 +688,7 @@ impl Current<'_> {
                 }
             }
         }
-        for row in gathered.rows {
-            rows.push(row)?;
-        }
+        kept.take(gathered.rows, self.deferral)?;
         let routed = gathered.routed;
         self.trail.take(&routed.strays, routed.newer_behind, routed.keyed);
         self.outcome.counts.add(gathered.counts);

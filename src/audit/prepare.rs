@@ -2,6 +2,7 @@
 //! of each topic what identifies its events and how its keys are spread.
 
 use super::batches::LargeBatches;
+use super::deferral::Deferral;
 use super::internal_topics::InternalTopics;
 use super::lanes::RecordLane;
 use super::options::{AuditOptions, Records};
@@ -29,6 +30,8 @@ pub(super) struct Prepared {
     pub(super) samples: Vec<Sample>,
     pub(super) plans: Vec<TopicPlan>,
     pub(super) large: LargeBatches,
+    /// Of each topic.
+    pub(super) deferrals: Vec<Deferral>,
 }
 
 /// Finds the files and decides, on a sample, what identifies the events of each topic.
@@ -58,7 +61,8 @@ pub(super) fn prepare(options: &AuditOptions) -> Result<Prepared, AuditError> {
         .zip(&topics.all)
         .map(|(sample, topic)| plan::decide(&topic.name, &options.key, &options.rules, sample))
         .collect();
-    Ok(Prepared { inventory, leaders, internal, topics, routings, samples, plans, large })
+    let deferrals = plans.iter().map(|_| Deferral::default()).collect();
+    Ok(Prepared { inventory, leaders, internal, topics, routings, samples, plans, large, deferrals })
 }
 
 impl Prepared {
@@ -70,7 +74,8 @@ impl Prepared {
     ) -> Vec<Subject<'s>> {
         let of_dir = |(at, dir): (usize, &PartitionDir)| {
             let topic = self.topics.of_partition(at);
-            let chosen = Chosen { plan: &self.plans[topic], routing: self.routings[topic], sought };
+            let (plan, deferral) = (&self.plans[topic], &self.deferrals[topic]);
+            let chosen = Chosen { plan, routing: self.routings[topic], sought, deferral };
             subject(&self.inventory, at, dir, self.leaders[at] == at, chosen, &self.internal, options)
         };
         self.inventory.partitions.iter().enumerate().map(of_dir).collect()
@@ -92,6 +97,7 @@ pub(super) struct Chosen<'p> {
     pub(super) plan: &'p TopicPlan,
     pub(super) routing: Option<Routing>,
     pub(super) sought: Option<&'p Sought>,
+    pub(super) deferral: &'p Deferral,
 }
 
 /// A partition directory with what is to be done with it.
@@ -151,9 +157,9 @@ pub(super) fn subject<'p>(
     let digests = leads && options.records == Records::Read;
     let lane = match (digests, u32::try_from(at)) {
         (true, Ok(partition)) => {
-            let Chosen { plan, routing, sought } = chosen;
+            let Chosen { plan, routing, sought, deferral } = chosen;
             let route = routing.and_then(|routing| Route::new(routing, dir));
-            RecordLane::Digest { plan, log_start: dir.log_start_offset, partition, route, sought }
+            RecordLane::Digest { plan, log_start: dir.log_start_offset, partition, route, sought, deferral }
         }
         _ => RecordLane::Skip,
     };

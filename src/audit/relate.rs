@@ -1,13 +1,14 @@
 //! From the rows of all records to relations: grouping by digest, the second look at what may be equal, and
 //! what stands in the wrong place or in copied files.
 
-use super::groups::{self, KeyCounts, Wants};
+use super::contents::Untold;
+use super::groups::{self, Grouping, KeyCounts, Wants};
 use super::logs::Logs;
-use super::reconcile::Reconciler;
+use super::reconcile::{OF_THE_LIST, Reconciler};
 use super::reread::Stretches;
 use super::{assemble, copies, restored, strays, trace};
-use crate::candidates::RowStore;
 use crate::candidates::spill::Sorter;
+use crate::candidates::{Row, RowStore};
 use crate::error::AuditError;
 use crate::plan::Reach;
 use crate::relations::{self, Groups, Relations, StoredCopy};
@@ -38,9 +39,7 @@ pub(super) fn relate(
     let (options, prepared, room) = (logs.options, logs.prepared, logs.room);
     let views = logs.views();
     let mut wanted = room.wanted();
-    let topics = prepared.topics.all.len();
-    let stop = || logs.late_stop.is_wanted();
-    let reach = options.rules.reach;
+    let look = logs.second_look();
     let mut relations = assemble::relations_base(
         &prepared.inventory,
         &prepared.topics,
@@ -50,13 +49,29 @@ pub(super) fn relate(
         &logs.led,
         &prepared.internal,
     );
-    let rereads = Stretches::of(&relations);
-    let key_counts =
-        groups::group(rows, &views, topics, reach, wants, &rereads, &mut wanted, &stop, |row| {
-            reconciler.as_mut().map_or(Ok(()), |reconciler| reconciler.row(row, &views))
+    let key_counts = {
+        let rereads = Stretches::of(&relations);
+        let (topics, reach) = (prepared.topics.all.len(), options.rules.reach);
+        let mut grouping = Grouping::new(&views, topics, reach, wants, &rereads, &mut wanted);
+        let mut untold = Untold::new(room);
+        let stop = || logs.late_stop.is_wanted();
+        rows.for_each(&stop, |given| {
+            let without_list: Vec<Row>;
+            let mut together = given;
+            if let Some(reconciler) = &mut reconciler {
+                for row in together.all().iter().filter(|row| !groups::is_deleted(&views, row)) {
+                    reconciler.row(row, &views)?;
+                }
+                let stored = together.all().iter().filter(|row| row.partition != OF_THE_LIST);
+                without_list = stored.copied().collect();
+                together = together.with(&without_list);
+            }
+            if untold.keep(together)? { Ok(()) } else { grouping.take(together) }
         })?;
+        untold.tell(&look)?.for_each(&stop, |together| grouping.take(together))?;
+        grouping.finish()?
+    };
 
-    let look = logs.second_look();
     let mut candidates = Sorter::new(room.shares.candidates, room.space.clone());
     copies::fetch(&look, wanted.finish()?, |candidate| candidates.push(candidate))?;
     let mut candidates = candidates.finish()?;

@@ -1,16 +1,17 @@
-//! All digests of a run, in shards by their first bits, and each identity's rows together at the
-//! end.
+//! All digests of a run, and each identity's rows together at the end.
 //!
-//! Rows stand in blocks of a few slabs of memory. When the slabs are full, the rows of each shard go
-//! to the shard's own temporary file and the blocks are used again. At the end one shard after the
-//! other is sorted in memory, or in runs when even a single shard is too large: an identity with ten
-//! million rows takes no more memory than one with two.
+//! Rows stand in memory in the order in which they came. At the end those that surely are the only ones
+//! of their identity are told from the others by a few bits each, and only the others are sorted: of a
+//! log without repeats that is little. When memory is full, all rows go to temporary files, one for each
+//! of a few values of their first bits, and each file is sorted by itself, or in runs when even that is
+//! too large: an identity with ten million rows takes no more memory than one with two.
 
 use super::digest::Fingerprint;
 use super::spill::{Element, RunReader, RunWriter, Sorter, TempSpace};
 use crate::error::AuditError;
 use crate::units::Offset;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 use std::io;
 use std::iter::Peekable;
 
@@ -19,7 +20,7 @@ use std::iter::Peekable;
 pub struct Row {
     /// Its identity.
     pub identity: Fingerprint,
-    /// Bits that equal contents share.
+    /// Bits that equal contents share; [`Row::NO_SELECTOR`] where the content was not looked at.
     pub selector: u32,
     /// Which partition directory of the run.
     pub partition: u32,
@@ -28,7 +29,14 @@ pub struct Row {
 }
 
 impl Row {
-    const NONE: Self = Self { identity: Fingerprint(0), selector: 0, partition: 0, offset: Offset(0) };
+    /// In the place of a selector where the content was not looked at.
+    pub const NO_SELECTOR: u32 = 0;
+    /// The selector where all contents are one.
+    pub const ONE_CONTENT: u32 = 1;
+
+    fn shard(&self) -> usize {
+        usize::try_from(self.identity.0 >> (128 - SHARD_BITS)).unwrap_or(0)
+    }
 }
 
 impl Element for Row {
@@ -51,21 +59,52 @@ impl Element for Row {
 
 const SHARD_BITS: u32 = 6;
 const SHARDS: usize = 1 << SHARD_BITS;
-/// Rows in a block: small enough that half-full blocks of all shards do not count.
-const BLOCK: usize = 1024;
 /// Rows in a slab. An allocation of more than 32 MiB is always mapped by itself, so that the system
 /// has it back as soon as it is dropped.
-const SLAB: usize = (33 << 20) / size_of::<Row>() / BLOCK * BLOCK;
-
+const SLAB: usize = (33 << 20) / size_of::<Row>();
+/// Rows of one identity that are handed on together; what repeats more often is no state that came back
+/// once.
+const TOGETHER: usize = 1024;
 /// Rows after which somebody may wish to stop.
-const LOOK: u64 = 1 << 16;
+const LOOK: usize = 1 << 16;
+
+/// Rows that are handed on together.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'r> {
+    /// Each is the only one of its identity.
+    Singles(&'r [Row]),
+    /// All of one identity, ordered by selector and place.
+    Whole(&'r [Row]),
+    /// Some of one identity, in the same order; the others stand before them or come behind them.
+    Part(&'r [Row]),
+}
+
+impl<'r> Rows<'r> {
+    /// The rows.
+    #[must_use]
+    pub const fn all(self) -> &'r [Row] {
+        match self {
+            Self::Singles(rows) | Self::Whole(rows) | Self::Part(rows) => rows,
+        }
+    }
+
+    /// Other rows in their place.
+    #[must_use]
+    pub const fn with(self, rows: &[Row]) -> Rows<'_> {
+        match self {
+            Self::Singles(_) => Rows::Singles(rows),
+            Self::Whole(_) => Rows::Whole(rows),
+            Self::Part(_) => Rows::Part(rows),
+        }
+    }
+}
 
 /// How much memory rows may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowLimits {
     /// Bytes for all rows while they are collected.
     pub collected: usize,
-    /// Bytes for the rows of one shard while it is sorted.
+    /// Bytes for the rows that are sorted at once.
     pub sorted: usize,
 }
 
@@ -74,11 +113,12 @@ pub struct RowLimits {
 pub struct RowStore {
     limits: RowLimits,
     space: TempSpace,
-    /// Rows in a block.
-    block: usize,
+    /// Rows as they came; what is behind the slab at hand is empty.
     slabs: Vec<Vec<Row>>,
-    /// Blocks that belong to a shard, of all slabs.
-    used: usize,
+    /// The slab that takes the next row.
+    at_hand: usize,
+    /// Rows in all slabs.
+    held: usize,
     shards: Vec<Shard>,
     rows: u64,
     input: Input,
@@ -92,28 +132,24 @@ struct Input {
     read: u64,
 }
 
+/// The rows with the same first bits that were written.
 #[derive(Debug, Default)]
 struct Shard {
-    /// The first row of each of its blocks: slab, index.
-    blocks: Vec<(usize, usize)>,
-    /// Rows in its last block.
-    last: usize,
     file: Option<RunWriter>,
-    spilled: usize,
+    rows: usize,
 }
 
 impl RowStore {
     /// An empty store that puts into `space` what does not fit.
     #[must_use]
     pub fn new(limits: RowLimits, space: TempSpace) -> Self {
-        let fair = limits.collected / size_of::<Row>() / SHARDS / 4;
         Self {
             limits,
             space,
-            block: fair.clamp(1, BLOCK),
             slabs: Vec::new(),
-            used: 0,
-            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            at_hand: 0,
+            held: 0,
+            shards: Vec::new(),
             rows: 0,
             input: Input::default(),
             has_spilled: false,
@@ -135,39 +171,109 @@ impl RowStore {
     /// # Errors
     /// [`AuditError`] when memory is full and the rows cannot be written.
     pub fn push(&mut self, row: Row) -> Result<(), AuditError> {
-        let at = usize::try_from(row.identity.0 >> (128 - SHARD_BITS)).unwrap_or(0);
-        if self.shards.get(at).is_none_or(|shard| shard.blocks.is_empty() || shard.last == self.block) {
-            let block = self.next_block()?;
-            if let Some(shard) = self.shards.get_mut(at) {
-                shard.blocks.push(block);
-                shard.last = 0;
+        self.push_all(std::slice::from_ref(&row))
+    }
+
+    /// Adds rows.
+    ///
+    /// # Errors
+    /// [`AuditError`] when memory is full and the rows cannot be written.
+    pub fn push_all(&mut self, mut rows: &[Row]) -> Result<(), AuditError> {
+        let most = (self.limits.collected / size_of::<Row>()).max(1);
+        let in_slab = SLAB.min(most);
+        while !rows.is_empty() {
+            if self.held >= most {
+                self.check_space()?;
+                self.spill()?;
             }
-        }
-        if let Some(shard) = self.shards.get_mut(at)
-            && let Some(&(slab, first)) = shard.blocks.last()
-            && let Some(place) = self.slabs.get_mut(slab).and_then(|rows| rows.get_mut(first + shard.last))
-        {
-            *place = row;
-            shard.last += 1;
-            self.rows += 1;
+            if self.slabs.get(self.at_hand).is_some_and(|slab| slab.len() >= in_slab) {
+                self.at_hand += 1;
+            }
+            if self.slabs.len() <= self.at_hand {
+                // Memory is only taken as it is used.
+                self.slabs.push(Vec::with_capacity(in_slab));
+            }
+            let Some(slab) = self.slabs.get_mut(self.at_hand) else { return Ok(()) };
+            let room = in_slab.saturating_sub(slab.len()).min(most - self.held);
+            let (now, later) = rows.split_at(rows.len().min(room));
+            slab.extend_from_slice(now);
+            self.held += now.len();
+            self.rows = self.rows.saturating_add(u64::try_from(now.len()).unwrap_or(u64::MAX));
+            rows = later;
         }
         Ok(())
     }
 
-    /// Hands the rows to `each`, ordered by identity, selector and place; only the first of them where
-    /// `stop` says that it is enough.
+    /// Hands the rows to `each`, those of one identity together; only some of them where `stop` says that
+    /// it is enough. In which order identities come is left open.
     ///
     /// # Errors
     /// That of `each`; [`AuditError`] when a temporary file cannot be written or read.
     pub fn for_each(
         mut self,
         stop: &dyn Fn() -> bool,
-        mut each: impl FnMut(&Row) -> Result<(), AuditError>,
+        mut each: impl FnMut(Rows<'_>) -> Result<(), AuditError>,
     ) -> Result<(), AuditError> {
-        if self.has_spilled {
-            self.spill()?;
-            self.slabs = Vec::new();
+        if !self.has_spilled {
+            return self.for_each_held(stop, &mut each);
         }
+        self.spill()?;
+        self.slabs = Vec::new();
+        self.for_each_spilled(stop, &mut each)
+    }
+
+    /// The same where all rows are in memory.
+    fn for_each_held(
+        &self,
+        stop: &dyn Fn() -> bool,
+        each: &mut impl FnMut(Rows<'_>) -> Result<(), AuditError>,
+    ) -> Result<(), AuditError> {
+        let all = || self.slabs.iter().flatten();
+        let shared = Shared::among(self.held, all());
+        let at_once = (self.limits.sorted / 2 / size_of::<Row>()).max(1);
+        // What is shared by chance alone fits into this room.
+        let (mut count, mut others) = (0, Vec::with_capacity((self.held / 4).min(at_once)));
+        for rows in &self.slabs {
+            let mut first = 0;
+            for (at, row) in rows.iter().enumerate().filter(|(_, row)| shared.has(row)) {
+                count += 1;
+                if others.len() < at_once {
+                    others.push(*row);
+                }
+                hand_on_singles(rows.get(first..at), each)?;
+                first = at + 1;
+            }
+            hand_on_singles(rows.get(first..), each)?;
+        }
+        if count <= at_once {
+            others.par_sort_unstable();
+            return hand_on(&others, each);
+        }
+        drop(others);
+        let steps = u64::try_from(count.div_ceil(at_once)).unwrap_or(u64::MAX).min(1 << 16);
+        for step in 0..steps {
+            let here = |row: &&Row| {
+                let first_bits = u64::try_from(row.identity.0 >> 96).unwrap_or(0);
+                (first_bits * steps) >> 32 == step && shared.has(row)
+            };
+            // No more room than it takes.
+            let mut rows = Vec::with_capacity(all().filter(here).count());
+            rows.extend(all().filter(here).copied());
+            rows.par_sort_unstable();
+            hand_on(&rows, each)?;
+            if stop() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same where all rows were written.
+    fn for_each_spilled(
+        &mut self,
+        stop: &dyn Fn() -> bool,
+        each: &mut impl FnMut(Rows<'_>) -> Result<(), AuditError>,
+    ) -> Result<(), AuditError> {
         let mut shards = std::mem::take(&mut self.shards).into_iter().peekable();
         let mut in_order = Vec::new();
         loop {
@@ -175,9 +281,9 @@ impl RowStore {
             let next = self.sorted_together(&mut shards);
             let mut sorted = Ok(Vec::new());
             rayon::in_place_scope(|scope| {
-                let (this, sorted) = (&self, &mut sorted);
+                let (this, sorted) = (&*self, &mut sorted);
                 scope.spawn(move |_| *sorted = next.into_par_iter().map(|shard| this.sort(shard)).collect());
-                in_order.iter().flatten().try_for_each(&mut each)
+                in_order.iter().try_for_each(|rows: &Vec<Row>| hand_on(rows, each))
             })?;
             in_order = sorted?;
             if stop() {
@@ -185,7 +291,7 @@ impl RowStore {
             }
             if in_order.is_empty() {
                 match shards.next() {
-                    Some(shard) => self.sort_in_runs(shard, stop, &mut each)?,
+                    Some(shard) => self.sort_in_runs(shard, stop, each)?,
                     None => return Ok(()),
                 }
             }
@@ -198,85 +304,64 @@ impl RowStore {
         let (mut together, mut room) = (Vec::new(), self.limits.sorted / 2 / size_of::<Row>());
         while together.len() < rayon::current_num_threads()
             && let Some(next) = shards.peek()
+            && next.rows <= room
         {
-            let rows = next.spilled.saturating_add(next.held(self.block));
-            // What was never written is in memory anyway.
-            let alone = together.is_empty() && next.spilled == 0;
-            if rows > room && !alone {
-                break;
-            }
-            room = room.saturating_sub(rows);
+            room -= next.rows;
             together.extend(shards.next());
         }
         together
     }
 
     /// All rows of a shard, in their order.
-    fn sort(&self, mut shard: Shard) -> Result<Vec<Row>, AuditError> {
-        let mut spilled = self.spilled(&mut shard)?;
-        let mut rows = Vec::with_capacity(shard.spilled.saturating_add(shard.held(self.block)));
+    fn sort(&self, shard: Shard) -> Result<Vec<Row>, AuditError> {
+        let mut rows = Vec::with_capacity(shard.rows);
+        let mut spilled = self.spilled(shard)?;
         while let Some(row) = next_of(&mut spilled, &self.space)? {
             rows.push(row);
-        }
-        for block in shard.blocks(&self.slabs, self.block) {
-            rows.extend_from_slice(block);
         }
         rows.sort_unstable();
         Ok(rows)
     }
 
-    /// Hands on the rows of a shard of which all rows were written, and are too many for memory.
+    /// Hands on the rows of a shard that are too many for memory.
     fn sort_in_runs(
         &self,
-        mut shard: Shard,
+        shard: Shard,
         stop: &dyn Fn() -> bool,
-        mut each: impl FnMut(&Row) -> Result<(), AuditError>,
+        each: &mut impl FnMut(Rows<'_>) -> Result<(), AuditError>,
     ) -> Result<(), AuditError> {
-        let mut spilled = self.spilled(&mut shard)?;
+        let mut spilled = self.spilled(shard)?;
         let mut sorter = Sorter::new(self.limits.sorted, self.space.clone());
         while let Some(row) = next_of(&mut spilled, &self.space)? {
             sorter.push(row)?;
         }
         drop(spilled);
         let mut in_order = sorter.finish()?;
-        let mut rows = 0u64;
+        let (mut held, mut whole, mut rows) = (Vec::with_capacity(TOGETHER), true, 0usize);
+        let mut hand_on =
+            |held: &[Row], whole| each(if whole { Rows::Whole(held) } else { Rows::Part(held) });
         while let Some(row) = in_order.take_next()? {
-            each(&row)?;
+            let goes_on = held.first().is_none_or(|first: &Row| first.identity == row.identity);
+            if !goes_on || held.len() >= TOGETHER {
+                whole &= !goes_on;
+                hand_on(&held, whole)?;
+                held.clear();
+                whole |= !goes_on;
+            }
+            held.push(row);
             rows += 1;
             if rows.is_multiple_of(LOOK) && stop() {
                 break;
             }
         }
-        Ok(())
+        if held.is_empty() { Ok(()) } else { hand_on(&held, whole) }
     }
 
     /// The rows of a shard that were written.
-    fn spilled(&self, shard: &mut Shard) -> Result<Option<RunReader>, AuditError> {
-        let Some(mut file) = shard.file.take() else { return Ok(None) };
+    fn spilled(&self, shard: Shard) -> Result<Option<RunReader>, AuditError> {
+        let Some(mut file) = shard.file else { return Ok(None) };
         let end = file.end().map_err(|source| self.space.failed(source))?;
         Ok(Some(RunReader::new(file.into_file(), 0, end, 256 << 10)))
-    }
-
-    /// The first row of a block that no shard has.
-    fn next_block(&mut self) -> Result<(usize, usize), AuditError> {
-        let most = (self.limits.collected / size_of::<Row>() / self.block).max(1);
-        if self.used >= most {
-            self.check_space()?;
-            self.spill()?;
-        }
-        let in_slab = SLAB / self.block;
-        let (slab, first) = (self.used / in_slab, self.used % in_slab * self.block);
-        if self.slabs.len() <= slab {
-            // Memory is only taken as the blocks are used.
-            self.slabs.push(Vec::with_capacity(in_slab.min(most) * self.block));
-        }
-        if let Some(rows) = self.slabs.get_mut(slab)
-            && rows.len() < first + self.block
-        {
-            rows.resize(first + self.block, Row::NONE);
-        }
-        self.used += 1;
-        Ok((slab, first))
     }
 
     /// Before the first row is written: is there room for all that is going to be?
@@ -290,45 +375,95 @@ impl RowStore {
         self.space.require(u64::try_from(all).unwrap_or(u64::MAX).max(now))
     }
 
-    /// Writes all rows and frees all blocks.
+    /// Writes all rows; the slabs are used again.
     fn spill(&mut self) -> Result<(), AuditError> {
-        for shard in &mut self.shards {
-            let held = shard.held(self.block);
-            if held == 0 {
+        self.slabs.par_iter_mut().for_each(|slab| slab.sort_unstable_by_key(Row::shard));
+        self.shards.resize_with(SHARDS, Shard::default);
+        for (at, shard) in self.shards.iter_mut().enumerate() {
+            let of_shard = |slab: &Vec<Row>| {
+                let start = slab.partition_point(|row| row.shard() < at);
+                start..slab.partition_point(|row| row.shard() <= at)
+            };
+            let rows = self.slabs.iter().filter_map(|slab| slab.get(of_shard(slab)));
+            let count = rows.clone().map(<[Row]>::len).sum::<usize>();
+            if count == 0 {
                 continue;
             }
-            let mut file = match shard.file.take() {
+            let file = match &mut shard.file {
                 Some(file) => file,
-                None => RunWriter::new(&self.space)?,
+                none => none.insert(RunWriter::new(&self.space)?),
             };
-            let written = shard
-                .blocks(&self.slabs, self.block)
-                .flatten()
-                .try_for_each(|row| file.put(row))
-                .and_then(|()| file.end());
+            let written = rows.flatten().try_for_each(|row| file.put(row)).and_then(|()| file.end());
             written.map_err(|source| self.space.failed(source))?;
-            *shard =
-                Shard { file: Some(file), spilled: shard.spilled.saturating_add(held), ..Shard::default() };
+            shard.rows = shard.rows.saturating_add(count);
         }
-        self.used = 0;
-        self.has_spilled = true;
+        self.slabs.iter_mut().for_each(Vec::clear);
+        (self.at_hand, self.held, self.has_spilled) = (0, 0, true);
         Ok(())
     }
 }
 
-impl Shard {
-    /// Rows in memory.
-    fn held(&self, block: usize) -> usize {
-        self.blocks.len().saturating_sub(1) * block + self.last
+fn hand_on_singles(
+    rows: Option<&[Row]>,
+    each: &mut impl FnMut(Rows<'_>) -> Result<(), AuditError>,
+) -> Result<(), AuditError> {
+    match rows {
+        None | Some([]) => Ok(()),
+        Some(rows) => each(Rows::Singles(rows)),
+    }
+}
+
+/// Hands on rows that are in their order.
+fn hand_on(
+    rows: &[Row],
+    each: &mut impl FnMut(Rows<'_>) -> Result<(), AuditError>,
+) -> Result<(), AuditError> {
+    for rows in rows.chunk_by(|a, b| a.identity == b.identity) {
+        if rows.len() <= TOGETHER {
+            each(Rows::Whole(rows))?;
+        } else {
+            rows.chunks(TOGETHER).try_for_each(|some| each(Rows::Part(some)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells rows that may share their identity with another one from those that surely do not: a bit for
+/// each of many more values of a few bits of the identity than there are rows, set where two rows have it.
+#[derive(Debug, Default)]
+struct Shared {
+    twice: Vec<u64>,
+    mask: usize,
+}
+
+impl Shared {
+    /// Values for each row: of eight rows with identities of their own one is taken for shared.
+    const VALUES: usize = 8;
+
+    fn among<'r>(count: usize, rows: impl Iterator<Item = &'r Row>) -> Self {
+        let values = count.saturating_mul(Self::VALUES).next_power_of_two().max(64);
+        let mut once = vec![0u64; values / 64];
+        let mut shared = Self { twice: vec![0u64; values / 64], mask: values - 1 };
+        for row in rows {
+            let (word, bit) = shared.place(row);
+            if let (Some(once), Some(twice)) = (once.get_mut(word), shared.twice.get_mut(word)) {
+                *twice |= *once & bit;
+                *once |= bit;
+            }
+        }
+        shared
     }
 
-    /// The rows in memory.
-    fn blocks<'r>(&'r self, slabs: &'r [Vec<Row>], block: usize) -> impl Iterator<Item = &'r [Row]> {
-        let full = self.blocks.len().saturating_sub(1);
-        self.blocks.iter().enumerate().filter_map(move |(at, &(slab, first))| {
-            let rows = if at == full { self.last } else { block };
-            slabs.get(slab)?.get(first..first + rows)
-        })
+    #[inline]
+    fn has(&self, row: &Row) -> bool {
+        let (word, bit) = self.place(row);
+        self.twice.get(word).is_none_or(|twice| twice & bit != 0)
+    }
+
+    #[inline]
+    fn place(&self, row: &Row) -> (usize, u64) {
+        let value = row.identity.0 as usize & self.mask;
+        (value / 64, 1 << (value % 64))
     }
 }
 
@@ -348,12 +483,31 @@ mod tests {
             store.push(row).unwrap();
         }
         let mut found = Vec::new();
+        let mut counts = std::collections::BTreeMap::new();
+        for row in rows {
+            *counts.entry(row.identity).or_insert(0) += 1;
+        }
+        let of = |identity: Fingerprint| counts[&identity];
         store
-            .for_each(&|| false, |row| {
-                found.push(*row);
+            .for_each(&|| false, |together| {
+                let first = together.all()[0].identity;
+                match together {
+                    Rows::Singles(rows) => assert!(rows.iter().all(|row| of(row.identity) == 1)),
+                    Rows::Whole(rows) => assert!(rows.len() <= TOGETHER && rows.len() == of(first)),
+                    Rows::Part(rows) => assert!(rows.len() <= TOGETHER && of(first) > TOGETHER),
+                }
+                for row in together.all() {
+                    assert!(row.identity == first || matches!(together, Rows::Singles(_)));
+                    found.push(*row);
+                }
                 Ok(())
             })
             .unwrap();
+        // Identities come in any order, the rows of each of them together and in theirs.
+        let identities: Vec<_> =
+            found.chunk_by(|a, b| a.identity == b.identity).map(|all| all[0].identity).collect();
+        assert_eq!(identities.len(), identities.iter().collect::<std::collections::BTreeSet<_>>().len());
+        found.sort_by_key(|row| row.identity);
         found
     }
 
@@ -364,9 +518,9 @@ mod tests {
     const AMPLE: RowLimits = RowLimits { collected: 1 << 30, sorted: 1 << 30 };
 
     #[test]
-    fn rows_come_in_order_whatever_the_blocks() {
+    fn rows_of_one_identity_come_together_and_in_order() {
         let mut rows: Vec<Row> =
-            (0..200_000).map(|n| row(u128::from(n % 70) << 90 | 7, n % 3, n % 2, i64::from(n))).collect();
+            (0..20_000).map(|n| row(u128::from(n % 70) << 90 | 7, n % 3, n % 2, i64::from(n))).collect();
         let found = sorted(&rows, AMPLE);
         rows.sort_unstable();
         assert!(found == rows);
@@ -374,9 +528,8 @@ mod tests {
 
     #[test]
     fn one_identity_that_does_not_fit_into_memory_is_sorted_in_runs() {
-        let mut rows: Vec<Row> =
-            (0..50_000).map(|n| row(9, n % 5, 0, i64::from(n * 7919 % 50_000))).collect();
-        let found = sorted(&rows, RowLimits { collected: 64 << 10, sorted: 64 << 10 });
+        let mut rows: Vec<Row> = (0..5_000).map(|n| row(9, n % 5, 0, i64::from(n * 7919 % 5_000))).collect();
+        let found = sorted(&rows, RowLimits { collected: 8 << 10, sorted: 8 << 10 });
         rows.sort_unstable();
         assert!(found == rows);
     }

@@ -78,16 +78,26 @@ pub fn identify_given(spec: &KeySpec, given: &[Option<Vec<u8>>], reading: u32, m
             member += u32::from(key.is_member());
             continue;
         };
-        each(&[key.kind(reading >> member & 1)]);
-        each(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+        each(&head(key.kind(reading >> member & 1), bytes));
         each(bytes);
         member += u32::from(key.is_member());
     }
 }
 
+/// What stands before the bytes of a part: its kind and its length.
+#[inline]
+fn head(kind: u8, bytes: &[u8]) -> [u8; 9] {
+    let mut head = [kind; 9];
+    if let Some(length) = head.last_chunk_mut() {
+        *length = u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes();
+    }
+    head
+}
+
 /// Hands the bytes that identify `record` to `each`, part by part, with what separates the parts.
 ///
 /// Two records have the same identity exactly when the same bytes are handed out.
+#[inline]
 pub fn identify(spec: &KeySpec, record: &Record<'_>, mut each: impl FnMut(&[u8])) -> Keyed {
     let mut found = false;
     let mut undecoded = None;
@@ -95,8 +105,7 @@ pub fn identify(spec: &KeySpec, record: &Record<'_>, mut each: impl FnMut(&[u8])
         match key.extract(record) {
             Part::Bytes { kind, bytes } => {
                 found = true;
-                each(&[kind]);
-                each(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+                each(&head(kind, &bytes));
                 each(&bytes);
             }
             Part::Absent => each(&[0]),

@@ -257,6 +257,7 @@ impl KeyPart {
     }
 
     /// Takes the key from a record.
+    #[inline]
     pub fn extract<'a>(&self, record: &Record<'a>) -> Part<'a> {
         match self {
             Self::RecordKey => whole(record.key),
@@ -277,6 +278,7 @@ fn schema_key(encoding: Encoding, pointer: &str) -> Result<KeyPart, String> {
     Ok(KeyPart::Schema(SchemaKey::new(encoding, pointer.parse()?)))
 }
 
+#[inline]
 fn whole(bytes: Option<&[u8]>) -> Part<'_> {
     bytes.map_or(Part::Absent, |bytes| Part::Bytes { kind: BYTES, bytes: Cow::Borrowed(bytes) })
 }

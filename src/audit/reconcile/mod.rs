@@ -95,7 +95,7 @@ impl<'w> Reconciler<'w> {
             let offset = crate::units::Offset(i64::try_from(entry.number).unwrap_or(i64::MAX));
             for reading in 0..self.key.readings() {
                 let identity = digest_key.given(&self.key, &entry.key, reading);
-                rows.push(Row { identity, selector: 0, partition: OF_THE_LIST, offset })?;
+                rows.push(Row { identity, selector: Row::ONE_CONTENT, partition: OF_THE_LIST, offset })?;
             }
         }
         // Of no key at all "each is stored once" is true, and tells nobody anything.

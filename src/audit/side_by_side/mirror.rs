@@ -11,7 +11,7 @@
 use super::super::pass::{PartitionOutcome, Subject};
 use super::pairs::{DirPair, MatchedBy};
 use crate::candidates::spill::{Element, RunReader, Sorter};
-use crate::candidates::{Fingerprint, Row, RowStore};
+use crate::candidates::{Fingerprint, RowStore};
 use crate::error::AuditError;
 use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
@@ -145,13 +145,15 @@ pub(super) fn matched(
     let mut fates = sorter();
     let mut current: Option<Fingerprint> = None;
     let mut held: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
-    rows.for_each(&|| false, |row: &Row| {
-        if current != Some(row.identity) {
-            settle(&mut held, pairs, logs, &mut fates)?;
-            held.clear();
-            current = Some(row.identity);
+    rows.for_each(&|| false, |together| {
+        for row in together.all() {
+            if current != Some(row.identity) {
+                settle(&mut held, pairs, logs, &mut fates)?;
+                held.clear();
+                current = Some(row.identity);
+            }
+            held.entry(row.partition).or_default().push(row.offset);
         }
-        held.entry(row.partition).or_default().push(row.offset);
         Ok(())
     })?;
     settle(&mut held, pairs, logs, &mut fates)?;

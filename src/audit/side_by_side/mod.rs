@@ -18,6 +18,7 @@ pub use pairs::{PairNames, TopicPair};
 
 use super::batches::LargeBatches;
 use super::copies::SecondLook;
+use super::deferral::Deferral;
 use super::internal_topics::InternalTopics;
 use super::logs::newest_time;
 use super::pass::{self, Pass, Subject};
@@ -102,13 +103,14 @@ fn compare_all(
     let mirrored = |at: usize| {
         pairs.iter().any(|pair| pair.matched_by == MatchedBy::Record && (pair.a == at || pair.b == at))
     };
+    let at_once = Deferral::never();
     let subjects: Vec<Subject<'_>> = inventory
         .partitions
         .iter()
         .zip(&matched)
         .enumerate()
         .map(|(at, (dir, plan))| {
-            let chosen = Chosen { plan, routing: None, sought: None };
+            let chosen = Chosen { plan, routing: None, sought: None, deferral: &at_once };
             let mut subject = subject(&inventory, at, dir, mirrored(at), chosen, &internal, options);
             if !in_pair(at) {
                 subject.segments.clear();
