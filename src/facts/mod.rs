@@ -47,15 +47,14 @@ pub use versions::{
 pub use withheld::{Withheld, WithheldRange};
 
 use crate::finding::{self, Gap, GapReason, ProtectionMode};
+use crate::format::BatchHeader;
 use crate::format::control::ControlRecord;
-use crate::format::{BatchHeader, TimestampType};
-pub use crate::units::LogStartSource;
-use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
-
-pub use crate::format::SnapshotEntry;
 pub use crate::format::internal::transaction_state::{
     TransactionMetadata, TransactionStatus, TransactionalIds,
 };
+pub use crate::format::{SnapshotEntry, TimestampType};
+pub use crate::units::LogStartSource;
+use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 
 /// What lies beside a log and is known before its batches are read.
 #[derive(Clone, Debug, Default)]

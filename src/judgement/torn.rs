@@ -15,9 +15,8 @@
 use super::Partition;
 use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
 use super::transactions::{Placed, shown};
-use crate::facts::{EmptyMarker, Outcome, TransactionSpan};
+use crate::facts::{EmptyMarker, Outcome, TimestampType, TransactionSpan};
 use crate::finding::{Alternative, Code, Confidence, Finding, Severity, Window};
-use crate::format::TimestampType;
 use crate::units::{Offset, ProducerEpoch, ProducerId};
 use std::collections::{BTreeMap, BTreeSet};
 
