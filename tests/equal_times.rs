@@ -87,6 +87,6 @@ fn copies_that_keep_their_times_are_told_with_the_times_of_the_batches_beside_th
         .iter()
         .find(|finding| finding["code"] == "retry-without-idempotence")
         .unwrap_or_else(|| panic!("{report:#}"));
-    let window = "(orders-0 2023-11-14 22:14:20.000 – 22:18:20.000 UTC)";
+    let window = "stored between 2023-11-14 22:14:20.000 UTC and 2023-11-14 22:18:20.000 UTC in orders-0";
     assert!(finding["facts"].to_string().contains(window), "{finding:#}");
 }
