@@ -137,10 +137,10 @@ fn records_that_share_a_key_and_differ_are_updates_and_no_copies() {
     );
     assert!(text.contains("RECORD 3 offset 2") && !text.contains("COPY"), "{text}");
     assert!(text.contains("The records differ in: json:/state 3 values"), "{text}");
-    let (told, status) = json(&root, &["order-5"]);
+    let (single, status) = json(&root, &["order-5"]);
     assert_eq!(status, 0);
     let content = |number: i32| serde_json::json!({"topic": "orders", "copies": [number]});
-    assert_eq!(told["contents"], serde_json::json!([content(1), content(2), content(3)]));
+    assert_eq!(single["contents"], serde_json::json!([content(1), content(2), content(3)]));
     // One of them came again: then it is a copy, and the others are not.
     let paid = batch().producer(8, 0, 0).record("order-5", value("paid"));
     let root = log((0..).zip(states).fold(SegmentBuilder::new(), record).batch(paid));
@@ -269,7 +269,7 @@ fn a_stretch_without_producer_id_is_a_finding_that_scan_tells_under_the_same_id(
         .unwrap();
     let report: Value = serde_json::from_slice(&scan.stdout).unwrap();
     let again = answer["details"][0]["title"].as_str().unwrap();
-    assert!(again.contains("1 record of orders is one of the same batch stored again"), "{again}");
+    assert!(again.contains("1 record of orders is stored again in the same batch"), "{again}");
     let off =
         report["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == "idempotence-off");
     assert_eq!(answer["findings"], serde_json::json!([off.unwrap()["id"]]));

@@ -12,7 +12,7 @@
 //! cleaner may have removed those count that decide what a reader of the whole log ends up with: the
 //! newest value of a key, a tombstone above an older value, the marker of a transaction.
 //!
-//! Of two logs that part at their ends because the leadership changed, [`fate`] tells what became of the
+//! Of two logs that part at their ends because the leadership changed, [`fate()`] tells what became of the
 //! records that only the older leader's log holds.
 //!
 //! Memory: one batch of each log, and a table of keys with a bound. Above the bound a part of the

@@ -1,7 +1,7 @@
 //! What each producer wrote to one partition, and how its batches follow each other.
 //!
 //! Goes in: the data batches and markers of producers with an id, in offset order. Comes out: one
-//! [`EpochSpan`] a producer and epoch, the gaps and the steps that no healthy leader would take.
+//! [`super::EpochSpan`] a producer and epoch, the gaps and the steps that no healthy leader would take.
 //! State is kept per producer; the exact ranges of a sequence only for its newest epoch.
 //!
 //! Source: `ProducerStateManager`, `ProducerAppendInfo`; KIP-98, KIP-360, KIP-890.

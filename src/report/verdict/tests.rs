@@ -314,14 +314,6 @@ fn a_loss_beside_copies_is_in_the_headline_and_what_goes_with_retries_is_not() {
     report.findings = vec![finding(Code::ResendNewSession, 20, 20), finding(Code::IdempotenceOff, 0, 0)];
     let headline = of(&report, None).headline;
     assert!(headline.ends_with("sent them again"), "{headline}");
-    report.findings.push(finding(Code::TransactionOpen, 0, 0));
-    let headline = of(&report, None).headline;
-    assert!(
-        headline.ends_with(
-            "; besides, a transaction in topic orders has no end, and readers of committed data wait for it"
-        ),
-        "{headline}"
-    );
     report.findings.push(finding(Code::ReplicaDivergence, 0, 0));
     let headline = of(&report, None).headline;
     assert!(headline.ends_with("; besides, replicas of topic orders hold different records"), "{headline}");
