@@ -137,8 +137,8 @@ fn records_that_share_a_key_and_differ_are_updates_and_no_copies() {
     );
     assert!(text.contains("RECORD 3 offset 2") && !text.contains("COPY"), "{text}");
     assert!(text.contains("The records differ in: json:/state 3 values"), "{text}");
-    let (single, status) = json(&root, &["order-5"]);
-    assert_eq!(status, 0);
+    let (single, exit) = json(&root, &["order-5"]);
+    assert_eq!(exit, 0);
     let content = |number: i32| serde_json::json!({"topic": "orders", "copies": [number]});
     assert_eq!(single["contents"], serde_json::json!([content(1), content(2), content(3)]));
     // One of them came again: then it is a copy, and the others are not.
