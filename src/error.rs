@@ -40,6 +40,20 @@ pub enum AuditError {
         /// Bytes that may be used.
         free: u64,
     },
+    /// All copies and sessions were wanted in the report, and they do not fit into memory.
+    #[error(
+        "the report would hold all surplus copies ({copies}) and sessions ({sessions}), and {most} together fit into \
+         the memory: leave --max-groups 0 away and have all copies written with --list FILE, or allow more memory \
+         with --max-memory"
+    )]
+    TooManyEntries {
+        /// Surplus copies that findings tell of.
+        copies: u64,
+        /// Producer sessions.
+        sessions: u64,
+        /// What fits.
+        most: u64,
+    },
     /// Temporary files cannot be made, written or read.
     #[error("cannot keep temporary files in {}: {source}", directory.display())]
     Temporary {
@@ -48,6 +62,12 @@ pub enum AuditError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+impl From<AuditError> for std::io::Error {
+    fn from(error: AuditError) -> Self {
+        Self::other(error)
+    }
 }
 
 /// Whole mebibytes, rounded up, as people read them.

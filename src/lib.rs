@@ -15,6 +15,7 @@
 //! | [`units`] | the numbers of a batch header, each with a type of its own |
 //! | [`mod@format`] | what the bytes mean: batches, records, codecs, snapshots, checkpoints; damage |
 //! | [`input`] | which files there are, and opening them read-only |
+//! | [`spill`] | what does not fit into memory, in temporary files |
 //! | [`facts`] | the batch lane: sequences, epochs, transactions, protection, gaps, sessions |
 //! | [`keys`] | which bytes of a record identify the event, and which are its content |
 //! | [`plan`] | what identifies the events of each topic, decided on a sample |
@@ -125,6 +126,7 @@ pub mod keys;
 pub mod plan;
 pub mod relations;
 pub mod report;
+pub mod spill;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 pub mod units;

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 /// From the bottom to the top. A module may use itself and what stands on an earlier line.
 const LAYERS: &[&[&str]] = &[
     &["compared_by", "units", "error"],
+    // Temporary files, for every stage that holds much.
+    &["spill"],
     &["format"],
     &["input"],
     // Words of a finding: they stand here because the facts hold some of them.

@@ -50,9 +50,18 @@ fn write_log(home: &Path) {
 /// Scans within a limit; the report, and the most anonymous memory of the process in MiB.
 fn scan(home: &Path, limit: &str) -> (Vec<u8>, u64) {
     let report = home.join(format!("report-{limit}"));
+    let output = ["--format", "json", "--output", report.to_str().unwrap()];
+    let log = home.join("log");
+    let scan = ["scan", log.to_str().unwrap(), "--key", "record-key", "--threads", "1", "--exit-zero"];
+    let peak = peak_of(&[scan.as_slice(), &output].concat(), limit);
+    (std::fs::read(report).unwrap(), peak)
+}
+
+/// Runs the tool within a limit; the most anonymous memory of the process in MiB.
+fn peak_of(arguments: &[&str], limit: &str) -> u64 {
     let mut child = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
-        .args(["scan", home.join("log").to_str().unwrap(), "--key", "record-key", "--format", "json"])
-        .args(["--max-memory", limit, "--threads", "1", "--exit-zero", "--output", report.to_str().unwrap()])
+        .args(arguments)
+        .args(["--max-memory", limit])
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
@@ -68,8 +77,8 @@ fn scan(home: &Path, limit: &str) -> (Vec<u8>, u64) {
             None => std::thread::sleep(Duration::from_millis(2)),
         }
     };
-    assert!(ended.success(), "{ended}");
-    (std::fs::read(report).unwrap(), peak >> 10)
+    assert!(matches!(ended.code(), Some(0 | 1)), "{ended}");
+    peak >> 10
 }
 
 #[test]
@@ -107,11 +116,58 @@ fn the_memory_does_not_grow_with_what_is_stored_more_than_once() {
     assert_eq!(surplus, 2 * COPIES - 1);
 }
 
-/// Producer ids that each write one record.
-const PRODUCERS: u32 = 100_000;
+#[test]
+fn every_copy_is_listed_and_every_key_looked_up_without_holding_them() {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join("log");
+    std::fs::create_dir(&log).unwrap();
+    let twice = (0..COPIES).chain(0..COPIES);
+    write_partition(&log.join("twice-0"), 200, twice, |batch| FIRST_TIME + i64::from(batch));
+    let limit = format!("{LIMIT_MIB}MiB");
+    let within = |arguments: &[&str]| {
+        let common = [log.to_str().unwrap(), "--key", "record-key", "--threads", "1"];
+        let peak = peak_of(&[arguments, &common].concat(), &limit);
+        assert!(peak <= LIMIT_MIB, "{arguments:?}: {peak} MiB were taken, {LIMIT_MIB} were allowed");
+    };
+
+    let list = home.path().join("list.csv");
+    within(&["scan", "--list", list.to_str().unwrap()]);
+    let list = std::fs::read_to_string(list).unwrap();
+    assert_eq!(u64::try_from(list.lines().count()).unwrap(), 1 + COPIES);
+
+    let expected = home.path().join("expected");
+    let keys: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split(',').nth(3)).collect();
+    std::fs::write(&expected, keys.join("\n")).unwrap();
+    let answer = home.path().join("answer");
+    let arguments = ["reconcile", "--expect", expected.to_str().unwrap()];
+    within(&[arguments.as_slice(), &["--format", "json", "--output", answer.to_str().unwrap()]].concat());
+    let answer: serde_json::Value = serde_json::from_slice(&std::fs::read(answer).unwrap()).unwrap();
+    assert_eq!(answer["reconciled"]["storedMore"]["count"], COPIES, "{answer:#}");
+    let named = &answer["reconciled"]["storedMore"]["keys"][0]["findings"];
+    assert_eq!(named.as_array().unwrap().len(), 1);
+}
 
 #[test]
-fn a_producer_id_takes_less_than_a_kibibyte() {
+fn a_report_that_would_not_fit_is_refused_with_the_way_out() {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join("log");
+    std::fs::create_dir(&log).unwrap();
+    write_partition(&log.join("twice-0"), 200, (0..COPIES).chain(0..COPIES), |_| FIRST_TIME);
+    let refused = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .args(["scan", log.to_str().unwrap(), "--key", "record-key", "--max-groups", "0"])
+        .args(["--max-memory", &format!("{LIMIT_MIB}MiB")])
+        .output()
+        .unwrap();
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{message}");
+    assert!(message.contains("copies (100000)") && message.contains("--list"), "{message}");
+}
+
+/// Producer ids that each write one record.
+const PRODUCERS: u32 = 150_000;
+
+#[test]
+fn the_memory_does_not_grow_with_the_producers() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("log/events-0");
     std::fs::create_dir_all(&folder).unwrap();
@@ -121,10 +177,9 @@ fn a_producer_id_takes_less_than_a_kibibyte() {
         segment = segment.batch(spec.record(format!("{id:08x}"), "v"));
     }
     std::fs::write(folder.join("00000000000000000000.log"), segment.bytes()).unwrap();
-    let (_, peak) = scan(home.path(), &format!("{LIMIT_MIB}MiB"));
-    let most = LIMIT_MIB + (u64::from(PRODUCERS) >> 10);
-    assert!(
-        peak <= most,
-        "{peak} MiB were taken by {PRODUCERS} producer ids and the rest, {most} are enough"
-    );
+    let (report, peak) = scan(home.path(), &format!("{LIMIT_MIB}MiB"));
+    assert!(peak <= LIMIT_MIB, "{peak} MiB were taken, {LIMIT_MIB} were allowed");
+    let (with_plenty, more) = scan(home.path(), "8GiB");
+    assert!(more > 2 * LIMIT_MIB, "only {more} MiB are needed: there is too little to show anything");
+    assert!(report == with_plenty, "the report depends on the memory");
 }

@@ -5,12 +5,13 @@
 mod samples;
 mod support;
 
-use dedup_audit::finding::{BusinessKey, Code};
+use dedup_audit::finding::{BusinessKey, Code, Finding};
 use dedup_audit::report::layout::Width;
 use dedup_audit::report::list::{List, Surplus};
 use dedup_audit::report::model::Note;
 use dedup_audit::report::wording::Zone;
 use dedup_audit::report::{Report, escape, html, json, markdown, ndjson, saved, show, table};
+use dedup_audit::spill::Share;
 use support::assert_follows_the_schema;
 
 fn table_of(report: &Report, columns: usize) -> String {
@@ -33,9 +34,10 @@ fn json_of(report: &Report) -> String {
 
 fn list_of(report: &Report) -> String {
     let mut list = List::begin(Vec::new()).expect("memory takes everything");
-    for row in Surplus::new(&report.findings, &report.topics).rows() {
-        list.row(&row).expect("memory takes everything");
-    }
+    let findings =
+        |each: &mut dyn FnMut(&Finding) -> std::io::Result<()>| report.findings.iter().try_for_each(each);
+    let surplus = Surplus::new(&findings, &report.topics, Share::default());
+    surplus.rows(|row| list.row(row)).expect("memory takes everything");
     String::from_utf8(list.finish().expect("memory takes everything")).expect("CSV is text")
 }
 

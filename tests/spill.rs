@@ -4,10 +4,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 
 use dedup_audit::audit::{self, AuditOptions, Memory};
+use dedup_audit::finding::Finding;
 use dedup_audit::judgement::duplicates::Examples;
 use dedup_audit::plan::KeyChoice;
+use dedup_audit::report::list::{Findings, Surplus};
+use dedup_audit::spill::Share;
 use dedup_audit::testkit::{SegmentBuilder, batch};
 use proptest::prelude::*;
+use std::cell::RefCell;
+use std::io;
 use std::path::{Path, PathBuf};
 
 fn options(paths: &[PathBuf], key: &str, memory: Memory) -> AuditOptions {
@@ -20,11 +25,36 @@ fn options(paths: &[PathBuf], key: &str, memory: Memory) -> AuditOptions {
     }
 }
 
-/// The report and all surplus copies, as text.
+/// The report and all surplus copies, as text; the list of these says the same as the report.
 fn audited(paths: &[PathBuf], key: &str, limit: u64) -> (String, String) {
     let memory = Memory { limit, temp_dir: std::env::temp_dir(), ..Memory::default() };
-    let audit = audit::run(&options(paths, key, memory)).unwrap();
-    (serde_json::to_string_pretty(&audit.report).unwrap(), format!("{:#?}", audit.relations.groups))
+    let mut audit = audit::run(&options(paths, key, memory)).unwrap();
+    let report = std::mem::take(&mut audit.report);
+    let audit = RefCell::new(audit);
+    let listed = |each: &mut dyn FnMut(&Finding) -> io::Result<()>| {
+        audit.borrow_mut().surplus(|part| {
+            assert!(part.groups.len() <= 1_000 && part.groups.iter().all(|group| group.copies.len() == 2));
+            each(&part)
+        })
+    };
+    let told = |each: &mut dyn FnMut(&Finding) -> io::Result<()>| {
+        report.findings.iter().filter(|finding| finding.level.is_some()).try_for_each(each)
+    };
+    let rows = |findings: &Findings<'_>, limit: usize| {
+        let mut rows = Vec::new();
+        let share = Share { limit, ..Share::default() };
+        let surplus = Surplus::new(findings, &report.topics, share);
+        surplus
+            .rows(|row| {
+                rows.push(format!("{row:?}"));
+                Ok(())
+            })
+            .unwrap();
+        rows
+    };
+    assert_eq!(rows(&listed, 1_000), rows(&told, usize::MAX));
+    let audit = audit.into_inner();
+    (serde_json::to_string_pretty(&report).unwrap(), format!("{:#?}", audit.relations))
 }
 
 const PLENTY: u64 = 1 << 30;

@@ -26,8 +26,9 @@ fn audit(root: &Path, key: KeyChoice) -> (Vec<Finding>, Vec<Finding>) {
         examples: Examples::All,
         ..AuditOptions::over(vec![root.to_owned()])
     };
-    let mut audit = audit::run(&options).unwrap();
-    (audit.surplus().unwrap(), audit.report.findings)
+    let findings = audit::run(&options).unwrap().report.findings;
+    let duplicates = findings.iter().filter(|finding| finding.level.is_some()).cloned().collect();
+    (duplicates, findings)
 }
 
 /// What may stand for a label when retention or the cleaner took the proof away.

@@ -7,18 +7,22 @@ use super::options::{AuditOptions, Records};
 use super::pass::PartitionOutcome;
 use super::positions;
 use super::topics::Topics;
-use crate::facts::{EpochEnds, EpochSpan, PartitionContext, PartitionFacts, SessionIndex, Sessions};
+use crate::error::AuditError;
+use crate::facts::{EpochEnds, EpochSpan, PartitionContext, PartitionFacts, Sessions};
 use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
 use crate::plan::adviser::Candidate;
 use crate::plan::{RepeatsOf, TopicPlan};
-use crate::relations::{self, Groups, PartitionNote, Relations, SessionNote, SessionSpan, TopicNote};
+use crate::relations::{
+    self, Groups, PartitionNote, Relations, SessionNote, SessionNotes, SessionSpan, TopicNote,
+};
 use crate::report::model::{
     Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
     ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport, TransactionEpochs,
     TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
+use crate::spill::Share;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
@@ -91,14 +95,12 @@ const fn listed(options: &AuditOptions) -> usize {
     }
 }
 
-/// Topics, partitions and sessions as the relations name them; no groups yet.
+/// Topics and partitions as the relations name them; no sessions and no groups yet.
 pub(super) fn relations_base(
     inventory: &Inventory,
     topics: &Topics,
     plans: &[TopicPlan],
     logs: &[(&PartitionContext, &PartitionOutcome)],
-    sessions: &Sessions,
-    led: &[usize],
     internal: &InternalTopics,
 ) -> Relations {
     let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
@@ -139,13 +141,26 @@ pub(super) fn relations_base(
             })
             .collect(),
         partitions: partitions.collect(),
-        sessions: sessions.iter().map(|(_, session)| session_note(session, led, internal)).collect(),
+        sessions: SessionNotes::default(),
         rewinds: positions::steps_back(internal, topics, logs),
         positions: positions::of(internal, topics, logs),
         resumed: internal.commits.resumed().cloned().collect(),
         copied: Vec::new(),
         groups: Groups::default(),
     }
+}
+
+/// The sessions as the relations name them.
+///
+/// # Errors
+/// [`AuditError`] when what does not fit into memory cannot be written.
+pub(super) fn session_notes(
+    sessions: &Sessions,
+    led: &[usize],
+    internal: &InternalTopics,
+    share: &Share,
+) -> Result<SessionNotes, AuditError> {
+    SessionNotes::of(sessions.iter().map(|session| session_note(&session, led, internal)), share)
 }
 
 fn newest_notes(facts: &PartitionFacts) -> Vec<relations::NewestNote> {
@@ -520,9 +535,9 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
     // The producer of the session before, and whether it was told or counted.
     let (mut last, mut told) = (None, false);
     // Where the epochs of a session in a partition are to be told.
-    let mut places: HashMap<(usize, SessionIndex), (usize, usize)> = HashMap::new();
+    let mut places: HashMap<(usize, u32), (usize, usize)> = HashMap::new();
     // By producer id.
-    for (index, session) in parts.sessions.iter() {
+    for (index, session) in (0..).zip(parts.sessions.iter()) {
         if last.replace(session.producer_id) != Some(session.producer_id) {
             told = false;
         }
@@ -583,7 +598,7 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
 /// Adds the epochs of the sessions that are told.
 fn tell_epochs(
     parts: &Parts<'_>,
-    places: &HashMap<(usize, SessionIndex), (usize, usize)>,
+    places: &HashMap<(usize, u32), (usize, usize)>,
     producers: &mut [ProducerReport],
 ) {
     let told: BTreeSet<i64> = producers.iter().map(|producer| producer.producer_id).collect();
@@ -593,7 +608,7 @@ fn tell_epochs(
             if !told.contains(&span.producer_id.0) {
                 continue;
             }
-            let session = parts.sessions.lookup(span.producer_id, span.producer_epoch);
+            let session = parts.sessions.number(span.producer_id, span.producer_epoch);
             if let Some(place) = session.and_then(|session| places.get(&(partition, session))) {
                 of_session.entry(*place).or_default().add(span, parts.listed());
             }

@@ -4,6 +4,7 @@
 //! piece says so, and the rest of the segment is scanned in one go by the fold. Nothing is checked
 //! here.
 
+use super::batches::{LargeBatches, Stored};
 use super::watch::Watch;
 use crate::format::ByteSource;
 use crate::input::{self, FileIdentity, FilePlace, ReadMode, SegmentSource};
@@ -34,7 +35,7 @@ pub(super) struct Task {
 
 /// Whole batches of one segment.
 #[derive(Debug)]
-pub(super) struct Chunk {
+pub(super) struct Chunk<'l> {
     /// Its place in the order of the run.
     pub(super) number: u64,
     pub(super) partition: usize,
@@ -42,6 +43,8 @@ pub(super) struct Chunk {
     /// Where it begins in the segment.
     pub(super) position: u64,
     pub(super) bytes: Vec<u8>,
+    /// The room that they take where they are many.
+    pub(super) room: Option<Stored<'l>>,
     /// Whether the segment ends behind it.
     pub(super) ends_segment: bool,
     /// What kept the reader from cutting on; the rest of the segment is not in any chunk.
@@ -61,8 +64,9 @@ pub(super) enum Stop {
 
 /// Reads all segments of the run in their order.
 #[derive(Debug)]
-pub(super) struct ChunkReader {
+pub(super) struct ChunkReader<'l> {
     tasks: std::vec::IntoIter<Task>,
+    large: &'l LargeBatches,
     mode: ReadMode,
     watch: Watch,
     open: Option<Open>,
@@ -76,15 +80,15 @@ struct Open {
     position: u64,
 }
 
-impl ChunkReader {
-    pub(super) fn new(tasks: Vec<Task>, mode: ReadMode, watch: Watch) -> Self {
-        Self { tasks: tasks.into_iter(), mode, watch, open: None, next_number: 0 }
+impl<'l> ChunkReader<'l> {
+    pub(super) fn new(tasks: Vec<Task>, mode: ReadMode, watch: Watch, large: &'l LargeBatches) -> Self {
+        Self { tasks: tasks.into_iter(), large, mode, watch, open: None, next_number: 0 }
     }
 
     /// The next piece; `None` at the end of the last segment. A partition without segments, and a
     /// segment without bytes, have one empty piece, so that the fold sees them.
     /// `spare` is room of an earlier piece that is used again.
-    pub(super) fn next_chunk(&mut self, spare: Vec<u8>) -> Option<Chunk> {
+    pub(super) fn next_chunk(&mut self, spare: Vec<u8>) -> Option<Chunk<'l>> {
         let mut open = match self.open.take() {
             Some(open) => open,
             None => match self.open_next()? {
@@ -95,9 +99,12 @@ impl ChunkReader {
         if self.watch.is_stopped() {
             return Some(self.chunk(&open.task, open.position, Vec::new(), true, Some(Stop::Interrupted)));
         }
-        // Room for one large batch is not kept, and is given back before the next one takes its own.
-        let spare = if spare.capacity() > 2 * PIECE { Vec::new() } else { spare };
-        let cut = cut(&mut open.source, open.position, PIECE);
+        let (large, mut room) = (self.large, None);
+        let cut = cut(&mut open.source, open.position, PIECE, |bytes| {
+            // What it had for a length that was not believed is too little.
+            room = None;
+            room = large.room(bytes);
+        });
         let (bytes, stopped) = match cut {
             Ok((whole, goes_on)) => {
                 let bytes = open.source.give(open.position, whole, spare);
@@ -110,14 +117,14 @@ impl ChunkReader {
         self.watch.read(length);
         open.position = position.saturating_add(length);
         let ends_segment = stopped.is_some() || open.position >= open.source.len();
-        let chunk = self.chunk(&open.task, position, bytes, ends_segment, stopped);
+        let chunk = Chunk { room, ..self.chunk(&open.task, position, bytes, ends_segment, stopped) };
         if !ends_segment {
             self.open = Some(open);
         }
         Some(chunk)
     }
 
-    fn open_next(&mut self) -> Option<Result<Open, Box<Chunk>>> {
+    fn open_next(&mut self) -> Option<Result<Open, Box<Chunk<'l>>>> {
         let task = self.tasks.next()?;
         if task.segment.is_none() {
             return Some(Err(Box::new(self.chunk(&task, 0, Vec::new(), true, None))));
@@ -141,16 +148,22 @@ impl ChunkReader {
         bytes: Vec<u8>,
         ends_segment: bool,
         stopped: Option<Stop>,
-    ) -> Chunk {
+    ) -> Chunk<'l> {
         let number = self.next_number;
         self.next_number += 1;
         let (partition, segment) = (task.partition, task.segment);
-        Chunk { number, partition, segment, position, bytes, ends_segment, stopped }
+        Chunk { number, partition, segment, position, bytes, room: None, ends_segment, stopped }
     }
 }
 
 /// How many bytes are whole batches from `position` on; `false` when what follows them cannot be cut.
-fn cut<S: ByteSource>(source: &mut S, position: u64, piece: usize) -> io::Result<(usize, bool)> {
+/// `ask` is told before more than a piece is read.
+fn cut<S: ByteSource>(
+    source: &mut S,
+    position: u64,
+    piece: usize,
+    mut ask: impl FnMut(usize),
+) -> io::Result<(usize, bool)> {
     let left = source.len().saturating_sub(position);
     let mut wanted = piece;
     loop {
@@ -159,7 +172,10 @@ fn cut<S: ByteSource>(source: &mut S, position: u64, piece: usize) -> io::Result
         let (whole, next) = whole_batches(window, left);
         match next {
             // The first batch alone is larger than the piece.
-            Next::Needs(size) if whole == 0 && size > window.len() => wanted = size,
+            Next::Needs(size) if whole == 0 && size > window.len() => {
+                ask(size);
+                wanted = size;
+            }
             Next::Needs(_) | Next::End => return Ok((whole, true)),
             Next::Unbelievable => return Ok((whole, false)),
         }
@@ -209,7 +225,7 @@ pub(super) struct ChunkSource<'c> {
 }
 
 impl<'c> ChunkSource<'c> {
-    pub(super) fn new(chunk: &'c Chunk) -> Self {
+    pub(super) fn new(chunk: &'c Chunk<'_>) -> Self {
         Self { position: chunk.position, bytes: &chunk.bytes }
     }
 }
@@ -258,7 +274,7 @@ mod tests {
             let mut source = bytes.as_slice();
             let (mut position, mut found) = (0, Vec::new());
             while position < ByteSource::len(&source) {
-                let (whole, goes_on) = cut(&mut source, position, piece).unwrap();
+                let (whole, goes_on) = cut(&mut source, position, piece, |_| ()).unwrap();
                 assert!(goes_on && whole > 0, "at {position}");
                 let at = usize::try_from(position).unwrap();
                 let chunk = Chunk {
@@ -267,6 +283,7 @@ mod tests {
                     segment: Some(0),
                     position,
                     bytes: bytes[at..at + whole].to_vec(),
+                    room: None,
                     ends_segment: false,
                     stopped: None,
                 };
@@ -281,7 +298,7 @@ mod tests {
         #[test]
         fn what_cannot_be_cut_is_left_to_the_fold(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300)) {
             let mut source = bytes.as_slice();
-            let (whole, _) = cut(&mut source, 0, 64).unwrap();
+            let (whole, _) = cut(&mut source, 0, 64, |_| ()).unwrap();
             assert!(whole <= bytes.len());
         }
     }

@@ -10,10 +10,10 @@ use super::batches::BatchReader;
 use super::copies::{self, Region, SecondLook};
 use super::groups::Wanted;
 use super::logs::Room;
-use crate::candidates::spill::Sorter;
 use crate::candidates::{Fingerprint, Row, RowStore, Rows};
 use crate::error::AuditError;
 use crate::keys::Content;
+use crate::spill::Sorter;
 
 /// Rows whose contents have yet to be told apart, and those of the same identities.
 pub(super) struct Untold {

@@ -4,7 +4,6 @@ use super::batches::{BatchReader, LargeBatches};
 use super::groups::Wanted;
 use super::pass::{ChunkStart, PartitionOutcome, Subject};
 use super::watch::LateStop;
-use crate::candidates::spill::Sorted;
 use crate::candidates::{DigestKey, Fingerprint, RECORD_SET};
 use crate::error::AuditError;
 use crate::facts::{Outcome, Sessions};
@@ -14,6 +13,7 @@ use crate::input::ReadMode;
 use crate::keys::{self, Content, Identity, KeyPart, KeySpec, Mask, Part};
 use crate::plan::{RepeatsOf, TopicPlan};
 use crate::relations::{BatchPlace, Candidate, StoredCopy, TimeSource};
+use crate::spill::Sorted;
 use crate::units::{Offset, Timestamp};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -162,6 +162,10 @@ impl Region<'_> {
     ) {
         let Some(subject) = look.subjects.get(self.partition) else { return };
         let Some(segment) = subject.segments.get(self.start.segment) else { return };
+        // It is read batch by batch, and no batch is larger.
+        let end = self.end.unwrap_or(segment.len);
+        let bytes = end.saturating_sub(self.start.position.0);
+        let _room = look.large.room(usize::try_from(bytes).unwrap_or(usize::MAX));
         let Ok(source) = segment.open(look.mode) else { return };
         let mut scanner = segment.scanner(source.at_one_place(STRETCH), self.start.position, None);
         let mut left = self.wanted;

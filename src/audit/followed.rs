@@ -12,13 +12,15 @@ use super::pass::{PartitionOutcome, Subject};
 use super::sought::spelled;
 use super::topics::Topics;
 use crate::candidates::DigestKey;
+use crate::error::AuditError;
 use crate::facts::{
-    BatchProtection, PartitionFacts, TurnFold, VersionFold, VersionedBatch, VersionedRecord, WrittenRecord,
+    BatchProtection, Epochs, TurnFold, VersionFold, VersionedBatch, VersionedRecord, WrittenRecord,
 };
 use crate::format::{Batch, SegmentItem, TimestampType};
 use crate::keys::Content;
 use crate::plan::{Sample, VersionField};
-use crate::units::{FilePosition, Offset, ProducerId};
+use crate::spill::Share;
+use crate::units::{FilePosition, Offset};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 
@@ -27,7 +29,7 @@ const BYTES: u64 = 256 << 20;
 /// Bytes of all partitions together.
 const ALL_BYTES: u64 = 1 << 30;
 /// Batches below which two producers are not followed.
-const FEWEST_BATCHES: u64 = 8;
+const FEWEST_BATCHES: i64 = 8;
 /// Bytes of a key that are shown.
 const SHOWN: usize = 64;
 /// Stands for keys among the digests.
@@ -83,7 +85,7 @@ pub(super) fn follow(
         } else {
             None
         };
-        let turns = are_side_by_side(&outcome.facts);
+        let turns = outcome.side_by_side;
         if field.is_some() || turns {
             wanted.push(Walk { at, log_start: *log_start, field, turns });
         }
@@ -118,23 +120,39 @@ fn may_be_out_of_order(outcome: &PartitionOutcome) -> bool {
 }
 
 /// Whether two producers with some batches each have written between each other's batches.
-fn are_side_by_side(facts: &PartitionFacts) -> bool {
-    let mut ids: BTreeMap<ProducerId, (Offset, Offset, u64)> = BTreeMap::new();
-    for epoch in facts.epochs.iter() {
-        let (first, last, batches) =
-            ids.entry(epoch.producer_id).or_insert((epoch.first_offset, epoch.last_offset, 0));
-        *first = epoch.first_offset.min(*first);
-        *last = epoch.last_offset.max(*last);
-        *batches += epoch.batches;
+///
+/// # Errors
+/// [`AuditError`] when what did not fit into memory cannot be read.
+pub(super) fn are_side_by_side(epochs: &Epochs, share: &Share) -> Result<bool, AuditError> {
+    let mut by_id = share.sorter::<[i64; 4]>();
+    for epoch in epochs.iter() {
+        let batches = i64::try_from(epoch.batches).unwrap_or(i64::MAX);
+        by_id.push([epoch.producer_id.0, epoch.first_offset.0, epoch.last_offset.0, batches])?;
     }
-    let mut lives: Vec<_> = ids.into_values().filter(|&(.., batches)| batches >= FEWEST_BATCHES).collect();
+    let mut lives: Vec<(Offset, Offset)> = Vec::new();
+    let mut of_id: Option<[i64; 4]> = None;
+    let mut end_life = |life: Option<[i64; 4]>| {
+        let long = life.filter(|&[.., batches]| batches >= FEWEST_BATCHES);
+        lives.extend(long.map(|[_, first, last, _]| (Offset(first), Offset(last))));
+    };
+    for epoch in by_id.finish()? {
+        let epoch = epoch?;
+        match (&mut of_id, epoch) {
+            (Some([id, _, last, batches]), [other, _, end, more]) if *id == other => {
+                *last = end.max(*last);
+                *batches = batches.saturating_add(more);
+            }
+            (life, epoch) => end_life(life.replace(epoch)),
+        }
+    }
+    end_life(of_id);
     lives.sort_unstable();
     let mut end: Option<Offset> = None;
-    lives.into_iter().any(|(first, last, _)| {
+    Ok(lives.into_iter().any(|(first, last)| {
         let overlaps = end.is_some_and(|end| first < end);
         end = end.max(Some(last));
         overlaps
-    })
+    }))
 }
 
 /// One partition that is walked over.

@@ -1,12 +1,12 @@
 //! From digests to what consumers count, and to the records that need a second look.
 
 use super::reread::Stretches;
-use crate::candidates::spill::{Element, RunReader, Sorter};
 use crate::candidates::{Fingerprint, Row, Rows};
 use crate::error::AuditError;
 use crate::facts::{Outcome, PartitionFacts};
 use crate::plan::Reach;
 use crate::relations::Reread;
+use crate::spill::{Element, RunReader, Sorter};
 use crate::units::Offset;
 use std::collections::BTreeMap;
 use std::io;

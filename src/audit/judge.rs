@@ -10,13 +10,15 @@ use super::prepare::partition_count;
 use super::trace::Values;
 use super::verify::Verifier;
 use super::{assemble, compared, recreated, routing, snapshots};
+use crate::error::AuditError;
 use crate::finding::Finding;
 use crate::input::{Inventory, PartitionDir};
 use crate::judgement::collisions::{BatchPlaces, Copies};
+use crate::judgement::duplicates::{self, Examples};
 use crate::judgement::offsets::Follower;
 use crate::judgement::reuse::Reused;
 use crate::judgement::rolled_back::RolledBack;
-use crate::judgement::{self, Beside, duplicates};
+use crate::judgement::{self, Beside};
 use crate::plan::Proof;
 use crate::relations::{Relations, StoredCopy};
 use crate::report::model::Note;
@@ -35,13 +37,16 @@ pub(super) struct Judged {
 }
 
 /// Judges what is related. Groups whose bytes turn out unequal leave `relations`.
+///
+/// # Errors
+/// [`AuditError`] when all examples are wanted and there are more than the memory holds.
 pub(super) fn judge(
     logs: &Logs<'_>,
     relations: &mut Relations,
     key_counts: &[KeyCounts],
     wants: Wants,
     verifier: &mut Verifier<'_>,
-) -> Judged {
+) -> Result<Judged, AuditError> {
     let (options, prepared) = (logs.options, logs.prepared);
     let (inventory, leaders) = (&prepared.inventory, prepared.leaders.as_slice());
     let unequal = match options.rules.proof {
@@ -49,6 +54,7 @@ pub(super) fn judge(
         Proof::OfAll => verifier.check_all(&mut relations.groups),
     };
 
+    may_hold_all(logs, relations)?;
     let mut findings: Vec<Finding> = duplicates::findings(relations, options.examples);
     let duplicates = findings.len();
     let places = copied_batches(relations, &judgement::collisions::stepping_back(&logs.judged));
@@ -93,7 +99,26 @@ pub(super) fn judge(
     notes.extend(snapshots::gone(inventory, &logs.contexts));
     judgement::identify(&mut findings, &prepared.topics.ids());
     judgement::link(&mut findings);
-    Judged { findings, notes, accused, untold }
+    Ok(Judged { findings, notes, accused, untold })
+}
+
+/// Whether the report has room for all copies and sessions, where it is to hold them.
+fn may_hold_all(logs: &Logs<'_>, relations: &Relations) -> Result<(), AuditError> {
+    let Some(most) = logs.options.most_entries.filter(|_| matches!(logs.options.examples, Examples::All))
+    else {
+        return Ok(());
+    };
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let (sessions, pairs) = (number(logs.sessions.len()), number(relations.groups.pairs().count()));
+    if sessions.saturating_add(pairs) <= most {
+        return Ok(());
+    }
+    // Not every pair is accused.
+    let copies = duplicates::surplus(relations);
+    if sessions.saturating_add(copies) <= most {
+        return Ok(());
+    }
+    Err(AuditError::TooManyEntries { copies, sessions, most })
 }
 
 /// The replicas that do not lead, beside the ends of those that do.

@@ -8,10 +8,11 @@ use super::pass::{PartitionOutcome, Subject};
 use super::prepare::Prepared;
 use super::watch::LateStop;
 use crate::candidates::DigestKey;
-use crate::candidates::spill::{Share, Sorter, TempSpace};
-use crate::facts::{PartitionContext, PartitionFacts, Sessions};
+use crate::error::AuditError;
+use crate::facts::{PartitionContext, PartitionFacts, Sessions, Written};
 use crate::keys::Identity;
 use crate::plan::TopicPlan;
+use crate::spill::{Share, Sorter, TempSpace};
 use crate::units::Offset;
 
 /// The room for what does not fit into memory.
@@ -31,10 +32,24 @@ impl Room {
         Share { limit: self.shares.relations, space: self.space.clone() }
     }
 
+    /// What each part of what is known of producers may hold.
+    pub(super) fn producers(&self) -> Share {
+        Share { limit: self.shares.producers, space: self.space.clone() }
+    }
+
     /// A sorter of places that are to be read again.
     pub(super) fn wanted(&self) -> Sorter<Wanted> {
         Sorter::new(self.shares.wanted, self.space.clone())
     }
+}
+
+/// What one pass over all files found.
+pub(super) struct Read<'a> {
+    pub(super) outcomes: &'a [PartitionOutcome],
+    /// Who wrote what, by directory.
+    pub(super) written: Written,
+    /// The key of the digests.
+    pub(super) digest_key: DigestKey,
 }
 
 /// The logs of a run, each read once.
@@ -56,23 +71,26 @@ pub(super) struct Logs<'a> {
 }
 
 impl<'a> Logs<'a> {
-    /// `outcomes` are those of `subjects`, with digests under `digest_key`.
+    /// `read` is what the pass over `subjects` found.
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory cannot be written or read.
     pub(super) fn new(
         options: &'a AuditOptions,
         prepared: &'a Prepared,
         subjects: &'a [Subject<'a>],
-        outcomes: &'a [PartitionOutcome],
-        digest_key: DigestKey,
+        read: Read<'a>,
         room: &'a Room,
         late_stop: LateStop,
-    ) -> Self {
+    ) -> Result<Self, AuditError> {
+        let Read { outcomes, written, digest_key } = read;
         let contexts: Vec<_> = subjects.iter().map(|subject| &subject.context).collect();
         let leads = |&at: &usize| prepared.leaders.get(at) == Some(&at);
         let led: Vec<usize> = (0..prepared.leaders.len()).filter(leads).collect();
         let facts = |&at: &usize| Some((*contexts.get(at)?, &outcomes.get(at)?.facts));
         let judged: Vec<_> = led.iter().filter_map(facts).collect();
-        let sessions = Sessions::build(&judged);
-        Self {
+        let sessions = written.sessions(|at| led.binary_search(&at).ok())?;
+        Ok(Self {
             options,
             prepared,
             subjects,
@@ -84,7 +102,7 @@ impl<'a> Logs<'a> {
             digest_key,
             room,
             late_stop,
-        }
+        })
     }
 
     /// What identifies the events of a directory's topic.

@@ -4,8 +4,8 @@
 //! pieces under way, producers, the report) gets what the shares leave.
 
 use crate::candidates::RowLimits;
-use crate::candidates::spill::TempSpace;
 use crate::format::Limits;
+use crate::spill::{Share, TempSpace};
 use std::path::PathBuf;
 
 /// Nobody wants an audit to take more without being asked.
@@ -17,6 +17,9 @@ const OF_A_THREAD: u64 = 32 << 20;
 
 /// About what a record takes that may be a copy, while it is handed on.
 const OF_A_COPY: usize = 512;
+
+/// About what a surplus copy with its original takes in a report, or a session with its beginning and its end.
+const OF_AN_ENTRY: u64 = 2 << 10;
 
 /// How much memory may be used, and where the rest goes.
 #[derive(Clone, Debug)]
@@ -48,6 +51,18 @@ impl Memory {
         Self { limit: self.limit - archives, archives, ..self }
     }
 
+    /// Surplus copies and sessions that a report within this memory may hold.
+    #[must_use]
+    pub const fn most_entries(&self) -> u64 {
+        self.limit / 4 * 3 / OF_AN_ENTRY
+    }
+
+    /// What whoever writes the report may hold of it beside it.
+    #[must_use]
+    pub fn share_of_lists(&self, limits: Limits) -> Share {
+        Share { limit: self.shares(limits).relations, space: TempSpace::new(self.temp_dir.clone()) }
+    }
+
     /// As many threads as half of the memory can feed.
     pub(super) fn most_threads(&self) -> usize {
         usize::try_from(self.limit / 2 / OF_A_THREAD).unwrap_or(usize::MAX).max(1)
@@ -73,6 +88,8 @@ impl Memory {
             untold: RowLimits { collected: limit / 32, sorted: limit / 4 },
             candidates: limit / 4,
             relations: limit / 16,
+            // Each takes a file when it is full.
+            producers: (limit / 32).max(4 << 10),
             // What is found there is handed on before more is looked for. A piece of a log that holds more
             // of them is read again from its beginning.
             places: (limit / 16 / OF_A_COPY).clamp(256, 1 << 16),
@@ -90,6 +107,8 @@ pub(super) struct Shares {
     pub(super) candidates: usize,
     /// Of each of the few sorters and shelves that are there together.
     pub(super) relations: usize,
+    /// Of each of the few tables and sorters of producers that are there together.
+    pub(super) producers: usize,
     /// Records that are read again before they are handed on.
     pub(super) places: usize,
 }
@@ -125,11 +144,11 @@ mod tests {
     #[test]
     fn what_is_held_together_fits_into_the_limit() {
         let memory = Memory { limit: 256 << 20, archives: 0, temp_dir: PathBuf::new() };
-        let Shares { rows, wanted, untold, candidates, relations, places } =
+        let Shares { rows, wanted, untold, candidates, relations, producers, places } =
             memory.shares(Limits { batch_bytes: 64 << 20, ..Limits::default() });
         assert!(rows.sorted + wanted + 2 * untold.collected <= 128 << 20);
         assert!(untold.sorted + untold.collected + wanted <= 128 << 20);
-        assert!(rows.collected + memory.largest_batch() <= 128 << 20);
+        assert!(rows.collected + memory.largest_batch() + 3 * producers <= 160 << 20);
         assert!(wanted + candidates <= 128 << 20);
         assert!(candidates + 4 * relations <= 128 << 20);
         assert!(places * OF_A_COPY <= relations);

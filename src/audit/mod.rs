@@ -55,12 +55,12 @@ mod trace;
 mod verify;
 mod watch;
 
-use crate::candidates::spill::Sorter;
 use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
-use crate::facts::CommitHistory;
+use crate::facts::{CommitHistory, Written};
 use crate::finding::{Finding, Severity};
-use crate::judgement::{self, duplicates::Examples, duplicates::SurplusChoice};
+use crate::judgement;
+use crate::judgement::duplicates::{self, Examples, SurplusChoice};
 use crate::relations::Relations;
 use crate::report;
 use crate::report::answer::{Answer, Reading};
@@ -68,11 +68,12 @@ use crate::report::model::{Note, Report};
 use crate::report::producers::SnapshotState;
 use crate::report::reconcile::Reconciled;
 use crate::report::trace::Trace;
+use crate::spill::Sorter;
 pub use advice::{Advice, advise};
 use groups::Wants;
 use judge::Judged;
 pub use listener::Listener;
-use logs::{Logs, Room};
+use logs::{Logs, Read, Room};
 pub use memory::Memory;
 pub use options::{AuditOptions, EXAMPLES, Records, SnapshotStates};
 use pass::PartitionOutcome;
@@ -110,15 +111,18 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// The duplicate findings about the chosen copies with all of their groups, whatever the report omits.
+    /// Hands out every surplus copy that the duplicate findings are about, whatever the report omits, a few at a time:
+    /// findings with nothing but their ids, codes, topics and groups, each in as many parts as it takes, and in each
+    /// group one surplus copy behind the earlier copy that it repeats.
     ///
     /// # Errors
-    /// [`AuditError`] when what did not fit into memory cannot be read.
-    pub fn surplus(&mut self) -> Result<Vec<Finding>, AuditError> {
-        let mut findings = judgement::duplicates::chosen(&self.relations, Examples::All, &self.choice);
-        self.relations.groups.check()?;
-        judgement::identify(&mut findings, &self.topic_ids);
-        Ok(findings)
+    /// That of `each`; [`AuditError`] when what did not fit into memory cannot be read.
+    pub fn surplus<E: From<AuditError>>(
+        &mut self,
+        each: impl FnMut(Finding) -> Result<(), E>,
+    ) -> Result<(), E> {
+        duplicates::in_parts(&self.relations, &self.choice, &self.topic_ids, each)?;
+        Ok(self.relations.check()?)
     }
 }
 
@@ -225,14 +229,20 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     if let Some(listener) = &mut listener {
         listener.begun(&options.invocation, &assemble::evidence(inventory));
     }
-    let mut tell = |at: usize, outcome: &PartitionOutcome| {
-        let (Some(listener), Some(subject)) = (&mut listener, subjects.get(at)) else { return };
+    let producers = room.producers();
+    let mut written = Written::new(producers.clone());
+    let mut tell = |at: usize, outcome: &mut PartitionOutcome| {
+        let Some(subject) = subjects.get(at) else { return Ok(()) };
+        written.add(at, &subject.context, &outcome.facts.epochs)?;
+        let Some(listener) = &mut listener else { return Ok(()) };
         let told = assemble::partition_report(options, inventory, leaders, at, &subject.context, outcome);
-        let (topic, Some(told)) = (topics.all.get(topics.of_partition(at)), told) else { return };
+        let (topic, Some(told)) = (topics.all.get(topics.of_partition(at)), told) else { return Ok(()) };
         let id = topic.and_then(|topic| topic.id.as_deref());
         listener.partition(&subject.context.topic, id, &told);
+        Ok(())
     };
-    let reading = pass::Pass { mode: options.mode, threads, digest_key, large, watch: &options.watch };
+    let (mode, watch) = (options.mode, &options.watch);
+    let reading = pass::Pass { mode, threads, digest_key, large, watch, producers: &producers };
     let mut outcomes = pass::read_all(&subjects, &reading, &mut rows, &mut tell)?;
     followed::follow(&subjects, topics, samples, options, large, &mut outcomes);
     // What is said of one key, or of a list of them, is said of all that was read.
@@ -240,7 +250,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         (None, None) => options.watch.after_reading(),
         _ => LateStop::default(),
     };
-    let logs = Logs::new(options, &prepared, &subjects, &outcomes, digest_key, &room, late_stop);
+    let read = Read { outcomes: &outcomes, written, digest_key };
+    let mut logs = Logs::new(options, &prepared, &subjects, read, &room, late_stop)?;
 
     options.watch.enter(Stage::Comparing);
     let wants = if request.is_some() { Wants::All } else { Wants::Repeats };
@@ -251,7 +262,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     let plans_of = logs.plans();
     let mut verifier = verify::Verifier::new(&subjects, inventory, &plans_of, options.mode, options.limits);
     let Judged { mut findings, mut notes, accused, untold } =
-        judge::judge(&logs, &mut relations, &key_counts, wants, &mut verifier);
+        judge::judge(&logs, &mut relations, &key_counts, wants, &mut verifier)?;
     let deleted = deleted::by_topic(&logs, &key_counts);
     deleted::tell(&mut findings, &deleted);
     neighbours::tell(&mut findings, &logs);
@@ -293,7 +304,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         stopped_late: logs.late_stop.is_wanted(),
     };
     let report = assemble::report(&parts, findings, events);
-    relations.groups.check()?;
+    relations.check()?;
     let topic_ids = topics.ids();
     if let Some(reconciler) = reconciler {
         reconciler.end(&reconcile::Known {
@@ -313,7 +324,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
             wanted: &|| room.wanted(),
         })?;
     }
-    relations.groups.check()?;
+    relations.check()?;
+    logs.sessions.check()?;
     let commit_notes = internal_topics::commit_notes(inventory, leaders, &outcomes, internal);
     let remembered = match options.snapshots {
         SnapshotStates::Told => remembered::states(&logs.judged),

@@ -37,6 +37,9 @@ pub struct AuditOptions {
     pub values: Values,
     /// How many examples a list in the report carries.
     pub examples: Examples,
+    /// Surplus copies and sessions that a report may hold; where there are more and all examples are wanted, the run
+    /// ends.
+    pub most_entries: Option<u64>,
     /// `producer.id.expiration.ms`, where the user tells it.
     pub expiration_ms: Option<i64>,
     /// Partition counts of topics, where the user tells them.
@@ -97,6 +100,7 @@ impl AuditOptions {
             memory: Memory::default(),
             values: Values::Withheld,
             examples: Examples::AtMost(EXAMPLES),
+            most_entries: None,
             expiration_ms: None,
             partition_counts: BTreeMap::new(),
             partitions: PartitionChoice::default(),

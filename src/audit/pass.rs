@@ -8,7 +8,7 @@
 use super::batches::LargeBatches;
 use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
 use super::deferral::{Deferral, Repeats};
-use super::followed::NotFollowed;
+use super::followed::{NotFollowed, are_side_by_side};
 use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
 use super::progress::Progress;
 use super::segment_indexes::Checked;
@@ -24,6 +24,7 @@ use crate::format::{ByteSource, Damage, DamageKind, SegmentItem, SegmentScanner,
 use crate::input::{self, FileIdentity, FilePlace, ReadMode, SegmentSource};
 use crate::plan::routing::{RoutedPartition, Trail};
 use crate::report::wording::counted;
+use crate::spill::Share;
 use crate::units::{FilePosition, Offset};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -117,6 +118,8 @@ pub(super) struct PartitionOutcome {
     pub(super) first_unprotected: Option<Offset>,
     /// Whether somebody ended the reading before its end.
     pub(super) interrupted: bool,
+    /// Whether producers wrote between each other's batches.
+    pub(super) side_by_side: bool,
     /// Where single keys were not followed.
     pub(super) not_followed: NotFollowed,
 }
@@ -137,29 +140,31 @@ pub(super) struct Pass<'a> {
     pub(super) digest_key: DigestKey,
     pub(super) large: &'a LargeBatches,
     pub(super) watch: &'a Watch,
+    /// What is known of the producers of a partition may hold twice as much.
+    pub(super) producers: &'a Share,
 }
 
 /// Is given each outcome with its number, in order, as soon as it is whole.
-pub(super) type Tell<'t> = dyn FnMut(usize, &PartitionOutcome) + Send + 't;
+pub(super) type Tell<'t> = dyn FnMut(usize, &mut PartitionOutcome) -> Result<(), AuditError> + Send + 't;
 
 /// Reads all subjects; outcomes are in their order.
 ///
 /// # Errors
-/// [`AuditError`] when rows do not fit into memory and cannot be written.
+/// That of `tell`; [`AuditError`] when what does not fit into memory cannot be written.
 pub(super) fn read_all(
     subjects: &[Subject<'_>],
     pass: &Pass<'_>,
     rows: &mut RowStore,
     tell: &mut Tell<'_>,
 ) -> Result<Vec<PartitionOutcome>, AuditError> {
-    let Pass { mode, threads, digest_key, large, watch } = *pass;
+    let Pass { mode, threads, digest_key, large, watch, producers } = *pass;
     let input = subjects.iter().flat_map(|subject| &subject.segments).map(|segment| segment.len).sum();
     rows.expect_input(input);
     watch.expect(input);
     let kept = Kept { rows, repeats: Repeats::among(input), spare: Vec::new() };
     let shared = Shared {
-        reader: Mutex::new(ChunkReader::new(tasks(subjects), mode, watch.clone())),
-        fold: Mutex::new(Fold::new(subjects, mode, Lanes::new(digest_key, large), kept, tell)),
+        reader: Mutex::new(ChunkReader::new(tasks(subjects), mode, watch.clone(), large)),
+        fold: Mutex::new(Fold::new(subjects, mode, Lanes::new(digest_key, large), kept, producers, tell)),
         progress: Progress::default(),
         window: AHEAD * u64::try_from(threads).unwrap_or(1),
     };
@@ -189,7 +194,7 @@ fn tasks(subjects: &[Subject<'_>]) -> Vec<Task> {
 
 /// What the threads share.
 struct Shared<'s> {
-    reader: Mutex<ChunkReader>,
+    reader: Mutex<ChunkReader<'s>>,
     fold: Mutex<Fold<'s>>,
     /// How many chunks were folded.
     progress: Progress,
@@ -265,7 +270,7 @@ impl Piece {
 }
 
 /// What the lanes make of a chunk, and the room that it took.
-fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> (Piece, Vec<u8>) {
+fn take_apart(chunk: Chunk<'_>, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> (Piece, Vec<u8>) {
     let mut gathered = lanes.gathered();
     let mut irregular = chunk.stopped.is_some();
     let subject = subjects.get(chunk.partition);
@@ -300,7 +305,9 @@ fn take_apart(chunk: Chunk, subjects: &[Subject<'_>], lanes: &mut Lanes<'_>) -> 
         },
         gathered,
     };
-    (piece, chunk.bytes)
+    // Room for a large batch is not kept.
+    let spare = if chunk.room.is_some() { Vec::new() } else { chunk.bytes };
+    (piece, spare)
 }
 
 /// What is kept of the records.
@@ -334,6 +341,7 @@ struct Fold<'s> {
     mode: ReadMode,
     lanes: Lanes<'s>,
     kept: Kept<'s>,
+    producers: &'s Share,
     tell: &'s mut Tell<'s>,
     /// Rows could not be kept: the run ends.
     failed: Option<AuditError>,
@@ -385,6 +393,7 @@ impl<'s> Fold<'s> {
         mode: ReadMode,
         lanes: Lanes<'s>,
         kept: Kept<'s>,
+        producers: &'s Share,
         tell: &'s mut Tell<'s>,
     ) -> Self {
         Self {
@@ -392,6 +401,7 @@ impl<'s> Fold<'s> {
             mode,
             lanes,
             kept,
+            producers,
             tell,
             failed: None,
             waiting: BTreeMap::new(),
@@ -480,7 +490,7 @@ impl<'s> Fold<'s> {
             index_faults_omitted: 0,
             scanned: None,
             next_offset: None,
-            ledger: Ledger::new(subject.context.clone()),
+            ledger: Ledger::new(subject.context.clone(), self.producers),
             readable: ReadableRecords::new(&subject.context),
             trail: Trail::default(),
             deferral: match subject.lane {
@@ -494,20 +504,27 @@ impl<'s> Fold<'s> {
     }
 
     fn close(&mut self) {
-        if let Some(mut current) = self.current.take() {
-            current.leave_segment();
-            let Current { ledger, readable, trail, mut outcome, .. } = current;
-            outcome.facts = ledger.finish();
-            outcome.facts.index_faults = current.index_faults;
-            outcome.facts.index_faults_omitted = current.index_faults_omitted;
-            outcome.readable = readable.finish(&outcome.facts);
-            let gaps = outcome.facts.gaps.iter().map(|gap| Offset(gap.at_offset));
-            outcome.out_of_sequence =
-                gaps.chain(outcome.facts.steps.iter().map(|step| step.at_offset)).collect();
-            outcome.routed = trail.finish();
-            (self.tell)(self.done.len(), &outcome);
-            self.done.push(outcome);
+        if let Some(current) = self.current.take()
+            && let Err(error) = self.try_close(current)
+        {
+            self.failed.get_or_insert(error);
         }
+    }
+
+    fn try_close(&mut self, mut current: Current<'s>) -> Result<(), AuditError> {
+        current.leave_segment();
+        let Current { ledger, readable, trail, mut outcome, .. } = current;
+        outcome.facts = ledger.finish()?;
+        outcome.side_by_side = are_side_by_side(&outcome.facts.epochs, self.producers)?;
+        outcome.facts.index_faults = current.index_faults;
+        outcome.facts.index_faults_omitted = current.index_faults_omitted;
+        outcome.readable = readable.finish(&outcome.facts);
+        let gaps = outcome.facts.gaps.iter().map(|gap| Offset(gap.at_offset));
+        outcome.out_of_sequence = gaps.chain(outcome.facts.steps.iter().map(|step| step.at_offset)).collect();
+        outcome.routed = trail.finish();
+        (self.tell)(self.done.len(), &mut outcome)?;
+        self.done.push(outcome);
+        Ok(())
     }
 
     fn commit(&mut self, segment: usize, piece: Piece) {

@@ -7,12 +7,12 @@ use super::logs::Logs;
 use super::reconcile::{OF_THE_LIST, Reconciler};
 use super::reread::Stretches;
 use super::{assemble, copies, restored, strays, trace};
-use crate::candidates::spill::Sorter;
 use crate::candidates::{Row, RowStore};
 use crate::error::AuditError;
 use crate::plan::Reach;
 use crate::relations::{self, Groups, Relations, StoredCopy};
 use crate::report::model::Note;
+use crate::spill::Sorter;
 
 /// What is related to what.
 pub(super) struct Related {
@@ -45,10 +45,10 @@ pub(super) fn relate(
         &prepared.topics,
         &prepared.plans,
         &logs.contexts.iter().copied().zip(logs.outcomes).collect::<Vec<_>>(),
-        &logs.sessions,
-        &logs.led,
         &prepared.internal,
     );
+    relations.sessions =
+        assemble::session_notes(&logs.sessions, &logs.led, &prepared.internal, &room.producers())?;
     let key_counts = {
         let rereads = Stretches::of(&relations);
         let (topics, reach) = (prepared.topics.all.len(), options.rules.reach);

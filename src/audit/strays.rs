@@ -7,12 +7,12 @@
 use super::groups::Wanted;
 use super::pass::{PartitionOutcome, Subject};
 use crate::candidates::Fingerprint;
-use crate::candidates::spill::Sorter;
 use crate::error::AuditError;
 use crate::facts::EpochSpan;
 use crate::finding::GapReason;
 use crate::format::{BatchHeader, SegmentItem};
 use crate::input::ReadMode;
+use crate::spill::Sorter;
 use crate::units::{FilePosition, Offset, ProducerEpoch, ProducerId, Sequence};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,11 +3,10 @@
 //!
 //! Goes in: one [`Row`] a record. Comes out: rows that are the only ones of their identity, and the rows
 //! of each other identity together, equal contents beside each other, in the order of their places; what
-//! does not fit into memory goes through temporary files ([`spill`]) and the result is the same. Digests
+//! does not fit into memory goes through temporary files ([`crate::spill`]) and the result is the same. Digests
 //! only select; whether two records are equal is decided on their bytes.
 
 mod digest;
-pub mod spill;
 mod store;
 
 pub use digest::{DigestKey, Fingerprint, RECORD_SET};

@@ -7,8 +7,8 @@
 //! too large: an identity with ten million rows takes no more memory than one with two.
 
 use super::digest::Fingerprint;
-use super::spill::{Element, RunReader, RunWriter, Sorter, TempSpace};
 use crate::error::AuditError;
+use crate::spill::{Element, RunReader, RunWriter, Sorter, TempSpace};
 use crate::units::Offset;
 use rayon::iter::{IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;

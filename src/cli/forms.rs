@@ -29,8 +29,6 @@ pub(super) fn write(
 /// Every surplus copy as a line of CSV.
 pub(super) fn list(surplus: &Surplus<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut list = List::begin(out)?;
-    for row in surplus.rows() {
-        list.row(&row)?;
-    }
+    surplus.rows(|row| list.row(row))?;
     list.finish().map(|_| ())
 }

@@ -11,6 +11,7 @@ use crate::report::list::Surplus;
 use crate::report::sink::Sink;
 use crate::report::wording::Zone;
 use crate::report::{Report, diff, saved, show};
+use crate::spill::Share;
 use clap::Args;
 use jiff::tz::TimeZone;
 use std::io::{Read as _, Write};
@@ -100,7 +101,9 @@ pub(super) fn render(arguments: &RenderArguments, out: &mut dyn Write) -> Result
         }
     }
     let zone = Zone::new(arguments.tz.clone());
-    let surplus = Surplus::new(&report.findings, &report.topics);
+    let findings =
+        |each: &mut dyn FnMut(&Finding) -> std::io::Result<()>| report.findings.iter().try_for_each(each);
+    let surplus = Surplus::new(&findings, &report.topics, Share::default());
     arguments.output.write_each(&sink, out, |form, width, out| {
         forms::write(form, &report, &surplus, width, &zone, out)
     })?;

@@ -9,14 +9,15 @@ use super::stream::Stream;
 use super::{forms, saved};
 use crate::audit::{self, AuditOptions, Records, Values};
 use crate::error::AuditError;
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::judgement::duplicates::{Examples, SurplusChoice};
 use crate::report::list::Surplus;
 use crate::report::redact::Mode;
 use crate::report::{self, diff, ndjson, sink};
 use crate::units::{ProducerId, Range};
 use clap::{Args, ValueEnum};
-use std::io::{IsTerminal as _, Write};
+use std::cell::RefCell;
+use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -127,16 +128,24 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut (dyn Write + Send)) -> Re
     let least = arguments.fail_on.severity();
     audit.report.verdict = report::verdict::of(&audit.report, least);
     let lists = arguments.list.is_some() || output.wants(ReportFormat::Csv);
-    let surplus = if lists { audit.surplus()? } else { Vec::new() };
-    let surplus = redaction::findings(&redactor, surplus)?;
+    let mut report = std::mem::take(&mut audit.report);
+    let audit = RefCell::new(audit);
+    let findings = |each: &mut dyn FnMut(&Finding) -> io::Result<()>| {
+        if !lists {
+            return Ok(());
+        }
+        audit
+            .borrow_mut()
+            .surplus(|part| redaction::findings(&redactor, vec![part])?.iter().try_for_each(&mut *each))
+    };
     let zone = arguments.evidence.zone();
     // What was there before is compared with what is there now, names and all.
-    let difference = baseline.as_ref().map(|before| diff::compare(before, &audit.report));
+    let difference = baseline.as_ref().map(|before| diff::compare(before, &report));
     if let Some(difference) = &difference {
-        diff::mark(difference, &mut audit.report.findings);
+        diff::mark(difference, &mut report.findings);
     }
-    let report = &redaction::report(&redactor, audit.report)?;
-    let surplus = Surplus::new(&surplus, &report.topics);
+    let report = &redaction::report(&redactor, report)?;
+    let surplus = Surplus::new(&findings, &report.topics, options.memory.share_of_lists(options.limits));
     if let Some(path) = &arguments.list {
         sink.write(path, output.existing(), |out| forms::list(&surplus, out))?;
     }
@@ -150,9 +159,12 @@ pub(super) fn run(arguments: &ScanArguments, out: &mut (dyn Write + Send)) -> Re
         report::table::write_timeline(&events, report.events_omitted, &zone, width, out)
     };
     output.write_files(&sink, write)?;
-    if lists && arguments.evidence.talks() {
+    if lists
+        && arguments.evidence.talks()
+        && let Ok(said) = surplus.in_short()
+    {
         // Whoever refunds by the list must know whom a row did not reach.
-        let _ = writeln!(std::io::stderr(), "dedup-audit: surplus copies: {}", surplus.in_short());
+        let _ = writeln!(std::io::stderr(), "dedup-audit: surplus copies: {said}");
     }
     match streamed {
         None => output.print(out, write)?,
@@ -207,6 +219,7 @@ fn options(arguments: &ScanArguments) -> Result<AuditOptions, AuditError> {
         0 => Examples::All,
         most => Examples::AtMost(most),
     };
+    options.most_entries = Some(options.memory.most_entries());
     options.surplus = surplus(arguments, options.as_of)?;
     let told = &mut options.invocation.options;
     let SurplusChoice { times, offsets, producer_ids } = &options.surplus;

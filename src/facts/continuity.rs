@@ -15,8 +15,10 @@
 
 use super::{HoleKind, OffsetHole, PartitionContext};
 use crate::format::BatchHeader;
+use crate::spill::{Element, RunReader};
 use crate::units::Offset;
 use std::collections::VecDeque;
+use std::io;
 
 /// Holes that are kept one by one: the newest of each kind.
 const MAX_HOLES: usize = 1_000;
@@ -53,6 +55,21 @@ impl Tally {
             cleaned: self.cleaned.saturating_sub(earlier.cleaned),
             unsettled: self.unsettled.saturating_sub(earlier.unsettled),
         }
+    }
+}
+
+impl Element for Tally {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self { head, damage, first_file, boundary, inside, cleaned, unsettled } = *self;
+        let tallies = [head, damage, first_file, boundary, inside, cleaned, unsettled];
+        // Nothing is missing from most logs.
+        tallies.map(|count| (count > 0).then_some(count.cast_signed())).put(out);
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let tallies = <[Option<i64>; 7]>::take(from)?.map(|count| count.unwrap_or(0).cast_unsigned());
+        let [head, damage, first_file, boundary, inside, cleaned, unsettled] = tallies;
+        Ok(Self { head, damage, first_file, boundary, inside, cleaned, unsettled })
     }
 }
 

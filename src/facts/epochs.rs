@@ -8,39 +8,59 @@ use super::packed::{Unpack, put, put_step};
 use super::protection::earliest;
 use super::{EpochEnds, EpochSpan};
 use crate::format::BatchHeader;
+use crate::spill::{Element, RunReader};
 use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
+use std::io;
 
 /// Epochs of a producer that may still grow.
 const LIVE: usize = 2;
 
+/// Who wrote, and in which epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Writer {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// Its epoch.
+    pub producer_epoch: Option<ProducerEpoch>,
+}
+
 /// The epochs of a partition.
 #[derive(Clone, Debug, Default)]
-pub struct Epochs {
-    packed: Packed,
-    live: Vec<EpochSpan>,
-}
+pub struct Epochs(Packed);
 
 impl Epochs {
     /// All of them, the older ones of a producer first. One that a producer went back to behind two
     /// others may come in parts.
     pub fn iter(&self) -> impl Iterator<Item = EpochSpan> {
-        self.packed.iter().chain(self.live.iter().cloned())
+        self.0.iter()
     }
 
     /// How many parts there are.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.packed.count + self.live.len()
+    pub const fn len(&self) -> usize {
+        self.0.count
     }
 
     /// Whether no producer with an id wrote.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes a data batch of the producer whose newest epochs are in `slots`.
-    pub(super) fn batch(&mut self, slots: &mut Slots, header: &BatchHeader, time: Option<i64>) {
+    /// Gives back what is not needed.
+    pub(super) fn finished(mut self) -> Self {
+        self.0.bytes.shrink_to_fit();
+        self
+    }
+}
+
+/// The newest epochs of a producer, the older first.
+#[derive(Debug, Default)]
+pub(super) struct LiveEpochs(Vec<EpochSpan>);
+
+impl LiveEpochs {
+    /// Takes a data batch of the producer.
+    pub(super) fn batch(&mut self, over: &mut Epochs, header: &BatchHeader, time: Option<i64>) {
         let records = u64::from(header.records_count.unwrap_or(0));
         let new = EpochSpan {
             producer_id: header.producer_id,
@@ -57,57 +77,39 @@ impl Epochs {
             closed_by_next: false,
             ends: None,
         };
-        if let Some(span) = self.find(*slots, header.producer_epoch) {
+        if let Some(span) = self.find(header.producer_epoch) {
             span.join(&new);
             return;
         }
-        let [older, newer] = slots.0;
-        slots.0 = match (older, newer) {
-            (Some(older), Some(newer)) => {
-                if let Some(span) = self.live.get_mut(older.index()) {
-                    self.packed.push(&std::mem::replace(span, new));
-                }
-                [Some(newer), Some(older)]
-            }
-            (first, None) => {
-                let at = Slot::of(self.live.len());
-                self.live.push(new);
-                if first.is_none() { [at, None] } else { [first, at] }
-            }
-            (None, newer) => [newer, None],
-        };
+        if self.0.len() == LIVE {
+            over.0.push(&self.0.remove(0));
+        }
+        self.0.reserve_exact(1);
+        self.0.push(new);
     }
 
-    /// The epoch of a producer, as long as it may still grow.
-    pub(super) fn find(&mut self, slots: Slots, epoch: Option<ProducerEpoch>) -> Option<&mut EpochSpan> {
-        let has = |at: &Slot| self.live.get(at.index()).is_some_and(|span| span.producer_epoch == epoch);
-        let at = slots.0.into_iter().flatten().find(has)?;
-        self.live.get_mut(at.index())
+    /// An epoch, as long as it may still grow.
+    pub(super) fn find(&mut self, epoch: Option<ProducerEpoch>) -> Option<&mut EpochSpan> {
+        self.0.iter_mut().find(|span| span.producer_epoch == epoch)
     }
 
-    /// Gives back what is not needed.
-    pub(super) fn finished(mut self) -> Self {
-        self.live.shrink_to_fit();
-        self.packed.bytes.shrink_to_fit();
-        self
+    /// The partition is at its end.
+    pub(super) fn end(&self, over: &mut Epochs) {
+        self.0.iter().for_each(|span| over.0.push(span));
     }
 }
 
-/// Where the newest epochs of a producer are, the older first.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Slots([Option<Slot>; LIVE]);
-
-/// A place among those that may grow, counted from 1.
-#[derive(Clone, Copy, Debug)]
-struct Slot(std::num::NonZeroU32);
-
-impl Slot {
-    fn of(at: usize) -> Option<Self> {
-        std::num::NonZeroU32::new(u32::try_from(at.checked_add(1)?).ok()?).map(Self)
+impl Element for LiveEpochs {
+    fn memory(&self) -> usize {
+        self.0.memory()
     }
 
-    fn index(self) -> usize {
-        usize::try_from(self.0.get()).unwrap_or(usize::MAX).saturating_sub(1)
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        Vec::take(from).map(Self)
     }
 }
 
@@ -236,6 +238,74 @@ fn next(bytes: &mut Unpack<'_>, last: Anchor) -> Option<EpochSpan> {
     })
 }
 
+impl Element for Writer {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.producer_id.0.to_le_bytes());
+        // No epoch goes before all others.
+        let epoch = self.producer_epoch.map_or(i32::MIN, |epoch| i32::from(epoch.0));
+        out.extend_from_slice(&epoch.to_le_bytes());
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let producer_id = ProducerId(i64::from_le_bytes(from.array()?));
+        let epoch = i32::from_le_bytes(from.array()?);
+        Ok(Self { producer_id, producer_epoch: i16::try_from(epoch).ok().map(ProducerEpoch) })
+    }
+}
+
+impl Element for EpochSpan {
+    fn put(&self, out: &mut Vec<u8>) {
+        let writer = Writer { producer_id: self.producer_id, producer_epoch: self.producer_epoch };
+        writer.put(out);
+        let ends = match self.ends {
+            None => 0,
+            Some(EpochEnds::Own) => 1,
+            Some(EpochEnds::Next) => 2,
+        };
+        out.extend_from_slice(&[u8::from(self.transactional), u8::from(self.closed_by_next), ends]);
+        [self.first_offset.0, self.last_offset.0].put(out);
+        out.extend_from_slice(&self.batches.to_le_bytes());
+        out.extend_from_slice(&self.records.to_le_bytes());
+        let sequence = |sequence: Option<Sequence>| sequence.map(|sequence| i64::from(sequence.get()));
+        [
+            sequence(self.first_sequence),
+            sequence(self.last_sequence),
+            self.first_timestamp,
+            self.last_timestamp,
+        ]
+        .put(out);
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let Writer { producer_id, producer_epoch } = Writer::take(from)?;
+        let [transactional, closed_by_next, ends] = from.array()?;
+        let [first_offset, last_offset] = <[i64; 2]>::take(from)?;
+        let (batches, records) = (u64::from_le_bytes(from.array()?), u64::from_le_bytes(from.array()?));
+        let [first_sequence, last_sequence, first_timestamp, last_timestamp] =
+            <[Option<i64>; 4]>::take(from)?;
+        let sequence = |number: Option<i64>| Sequence::new(i32::try_from(number?).ok()?);
+        Ok(Self {
+            producer_id,
+            producer_epoch,
+            transactional: transactional == 1,
+            first_offset: Offset(first_offset),
+            last_offset: Offset(last_offset),
+            first_sequence: sequence(first_sequence),
+            last_sequence: sequence(last_sequence),
+            batches,
+            records,
+            first_timestamp,
+            last_timestamp,
+            closed_by_next: closed_by_next == 1,
+            ends: match ends {
+                1 => Some(EpochEnds::Own),
+                2 => Some(EpochEnds::Next),
+                _ => None,
+            },
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::script::fold;
@@ -251,7 +321,7 @@ mod tests {
                 .unwrap();
         }
         let epochs = fold(&script).epochs;
-        assert!(epochs.packed.bytes.capacity() < 5_000 * 24, "{}", epochs.packed.bytes.capacity());
+        assert!(epochs.0.bytes.capacity() < 5_000 * 24, "{}", epochs.0.bytes.capacity());
         for (number, span) in (0..).zip(epochs.iter()) {
             assert_eq!(span.producer_epoch, Some(ProducerEpoch(number)));
             assert_eq!((span.first_offset.0, span.records), (i64::from(number) * 4, 3));

@@ -17,8 +17,10 @@ use super::{
     BatchFact, Ineffective, IneffectiveReason, Outcome, PartitionContext, PartitionFacts, Protection,
     TransactionSpan, Turns, Versions,
 };
+use crate::error::AuditError;
 use crate::format::control::{ControlRecord, Outcome as Decision};
 use crate::format::{BatchHeader, Damage, TimestampType};
+use crate::spill::Share;
 use crate::units::Offset;
 
 /// Damaged places that are kept one by one.
@@ -54,9 +56,9 @@ struct Counts {
 }
 
 impl Ledger {
-    /// Begins a partition.
+    /// Begins a partition; what is known of its producers takes no more than twice `share`.
     #[must_use]
-    pub fn new(context: PartitionContext) -> Self {
+    pub fn new(context: PartitionContext, share: &Share) -> Self {
         let snapshots = SnapshotCheck::new(&context);
         let continuity = Continuity::new(&context);
         let landmarks = Landmarks::new(&context);
@@ -66,7 +68,7 @@ impl Ledger {
             continuity,
             leader_epochs: LeaderEpochs::default(),
             order: OrderFold::default(),
-            producers: Producers::default(),
+            producers: Producers::new(share),
             protection: Protection::default(),
             transactions: Transactions::default(),
             ended: None,
@@ -135,8 +137,10 @@ impl Ledger {
     }
 
     /// Ends the partition.
-    #[must_use]
-    pub fn finish(mut self) -> PartitionFacts {
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory could not be written or read.
+    pub fn finish(mut self) -> Result<PartitionFacts, AuditError> {
         let end = self.continuity.finish(&self.context);
         self.snapshots.finish(
             &self.context,
@@ -149,7 +153,7 @@ impl Ledger {
         let ends_in_damage = self.continuity.ends_in_damage();
         let (holes, holes_omitted) = self.continuity.into_holes();
         let newest_batches = self.producers.take_newest_batches();
-        let (epochs, gaps, steps, steps_omitted) = self.producers.finish();
+        let (epochs, gaps, steps, steps_omitted) = self.producers.finish()?;
         let (gaps, gaps_omitted) = gaps.finish(&self.context, cleaned_below);
         let empty_markers = std::mem::take(&mut self.transactions.empty_markers);
         let transactions_omitted = self.transactions.omitted;
@@ -159,7 +163,7 @@ impl Ledger {
             .filter(|span| span.is_without_end())
             .map(|span| span.first_offset)
             .fold(end, Offset::min);
-        PartitionFacts {
+        Ok(PartitionFacts {
             batches: self.counts.batches,
             records: self.counts.records,
             control_batches: self.counts.control_batches,
@@ -194,7 +198,7 @@ impl Ledger {
             leader_epoch_steps: self.leader_epochs.steps,
             snapshot_conflicts: self.snapshots.into_conflicts(),
             landmarks: self.landmarks,
-        }
+        })
     }
 
     fn content(&mut self, header: &BatchHeader, control: Option<ControlRecord>) {

@@ -32,14 +32,14 @@ pub use commits::{
     Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Position, PositionKey, Resumed,
     Rewind, RewindKind, Then,
 };
-pub use epochs::Epochs;
+pub use epochs::{Epochs, Writer};
 pub use index_walk::{IndexFault, IndexFaultKind, IndexWalk, SegmentIndexes};
 pub use landmarks::{Closing, Landmarks};
 pub use ledger::Ledger;
 pub use order::{MovedBlock, Order};
 pub use producers::DEFAULT_EXPIRATION_MS;
 pub use readable::{Readable, ReadableRecords};
-pub use sessions::{EpochEdge, Session, SessionIndex, SessionSpan, SessionStart, Sessions};
+pub use sessions::{EpochEdge, Session, SessionSpan, SessionStart, Sessions, Written};
 pub use turns::{Contest, TurnFold, Turns, WrittenRecord};
 pub use versions::{
     BatchProtection, OlderBlock, Steps, VersionFold, VersionKind, VersionedBatch, VersionedRecord, Versions,

@@ -7,16 +7,18 @@
 //! Source: `ProducerStateManager`, `ProducerAppendInfo`; KIP-98, KIP-360, KIP-890.
 
 use super::continuity::{Continuity, Tally};
-use super::epochs::{Epochs, Slots};
+use super::epochs::{Epochs, LiveEpochs};
 use super::gaps::{Before, GapBook, PendingGap};
 use super::sequence::{Left, Place, SequenceTrack, Transition};
 use super::{
     EpochEnds, NewestBatches, Outcome, PartitionContext, SequenceStep, SnapshotEntry, StepKind,
     TransactionSpan,
 };
+use crate::error::AuditError;
 use crate::format::BatchHeader;
+use crate::spill::{Element, RunReader, Share, Table};
 use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
-use std::collections::BTreeMap;
+use std::io;
 
 /// `producer.id.expiration.ms` where nothing tells it (KIP-854).
 pub const DEFAULT_EXPIRATION_MS: i64 = 86_400_000;
@@ -68,8 +70,8 @@ pub(super) struct ProducerState {
     below_log_start: bool,
     /// What the snapshot at the first file says.
     remembered: Option<Remembered>,
-    /// Where its newest epochs are.
-    epochs: Slots,
+    /// Its newest epochs.
+    live: LiveEpochs,
 }
 
 impl ProducerState {
@@ -84,6 +86,104 @@ impl ProducerState {
     }
 }
 
+impl Element for ProducerState {
+    fn memory(&self) -> usize {
+        let track = self.track.as_ref().map_or(0, |track| track.memory() - size_of::<SequenceTrack>());
+        size_of::<Self>() + track + self.live.memory() - size_of::<LiveEpochs>()
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        let epoch = |epoch: Option<ProducerEpoch>| epoch.map(|epoch| i64::from(epoch.0));
+        let sequence = |sequence: Sequence| i64::from(sequence.get());
+        let (marked, remembered) = (self.marked.as_ref(), self.remembered.as_ref());
+        [
+            epoch(self.epoch),
+            self.last_batch.map(|last| last.last_offset.0),
+            self.last_batch.and_then(|last| last.last_sequence).map(sequence),
+            epoch(self.batch_epoch),
+            self.last_marker.map(|offset| offset.0),
+            epoch(self.marker_epoch),
+            self.last_timestamp,
+            self.batch_timestamp,
+            epoch(self.track_epoch),
+            marked.map(|(_, at, _)| at.0),
+            marked.and_then(|&(marker, ..)| epoch(marker)),
+            self.below_log_start.then_some(1),
+            remembered.map(|known| i64::from(known.epoch.0)),
+            remembered.map(|known| sequence(known.last_sequence)),
+            remembered.map(|known| known.timestamp),
+            self.track.as_ref().map(|_| 1),
+        ]
+        .put(out);
+        self.holes.put(out);
+        self.live.put(out);
+        if let Some((.., tally)) = marked {
+            tally.put(out);
+        }
+        if let Some(track) = &self.track {
+            track.put(out);
+        }
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let epoch = |number: Option<i64>| number.and_then(|n| i16::try_from(n).ok()).map(ProducerEpoch);
+        let sequence = |number: Option<i64>| Sequence::new(i32::try_from(number?).ok()?);
+        let [
+            newest,
+            last_offset,
+            last_sequence,
+            batch_epoch,
+            last_marker,
+            marker_epoch,
+            last_timestamp,
+            batch_timestamp,
+            track_epoch,
+            ended_at,
+            ended_epoch,
+            below_log_start,
+            remembered_epoch,
+            remembered_sequence,
+            remembered_time,
+            track,
+        ] = <[Option<i64>; 16]>::take(from)?;
+        let last_batch = last_offset
+            .map(|offset| LastBatch { last_sequence: sequence(last_sequence), last_offset: Offset(offset) });
+        let remembered = epoch(remembered_epoch).zip(sequence(remembered_sequence)).zip(remembered_time);
+        Ok(Self {
+            epoch: epoch(newest),
+            last_batch,
+            batch_epoch: epoch(batch_epoch),
+            last_marker: last_marker.map(Offset),
+            marker_epoch: epoch(marker_epoch),
+            last_timestamp,
+            batch_timestamp,
+            track_epoch: epoch(track_epoch),
+            below_log_start: below_log_start.is_some(),
+            remembered: remembered.map(|((epoch, last_sequence), timestamp)| Remembered {
+                epoch,
+                last_sequence,
+                timestamp,
+            }),
+            holes: Tally::take(from)?,
+            live: LiveEpochs::take(from)?,
+            marked: ended_at
+                .map(|at| Ok::<_, io::Error>((epoch(ended_epoch), Offset(at), Tally::take(from)?)))
+                .transpose()?,
+            track: track.map(|_| <SequenceTrack as Element>::take(from)).transpose()?,
+        })
+    }
+}
+
+impl Element for ProducerId {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0.to_le_bytes());
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        Ok(Self(i64::from_le_bytes(from.array()?)))
+    }
+}
+
 /// What the transactions of a partition hold of a producer when it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beside {
@@ -91,19 +191,52 @@ pub(super) enum Beside {
     OpenTransaction,
 }
 
-/// All producers of one partition.
-#[derive(Debug, Default)]
+/// All producers of one partition: what does not fit into memory of those that are long silent is in
+/// temporary files.
+#[derive(Debug)]
 pub(super) struct Producers {
-    pub(super) states: BTreeMap<ProducerId, ProducerState>,
+    states: Table<ProducerId, ProducerState>,
     epochs: Epochs,
     pub(super) gaps: GapBook,
     steps: Vec<SequenceStep>,
     steps_omitted: u64,
     newest_batches: Vec<NewestBatches>,
     newest_timestamp: Option<i64>,
+    /// The first thing that could not be read.
+    failed: Option<AuditError>,
 }
 
 impl Producers {
+    /// None yet; states may hold `share`.
+    pub(super) fn new(share: &Share) -> Self {
+        Self {
+            states: Table::new(share.clone()),
+            epochs: Epochs::default(),
+            gaps: GapBook::default(),
+            steps: Vec::new(),
+            steps_omitted: 0,
+            newest_batches: Vec::new(),
+            newest_timestamp: None,
+            failed: None,
+        }
+    }
+
+    /// What is known of a producer, where anything is.
+    pub(super) fn state(&mut self, producer_id: ProducerId) -> Option<&ProducerState> {
+        self.states.get(&producer_id).map(|state| &*state)
+    }
+
+    /// What is known of all producers, by id.
+    pub(super) fn each_state(&mut self, mut each: impl FnMut(ProducerId, &ProducerState)) {
+        let read = self.states.each(|&id, state| {
+            each(id, state);
+            Ok(())
+        });
+        if let Err(error) = read {
+            self.failed.get_or_insert(error);
+        }
+    }
+
     /// The time of any batch: what a broker expires by has come at least as far.
     pub(super) fn clock(&mut self, time: Option<i64>) {
         self.newest_timestamp = self.newest_timestamp.max(time);
@@ -119,8 +252,8 @@ impl Producers {
     ) {
         let time = (header.max_timestamp != -1).then_some(header.max_timestamp);
         let newest = self.newest_timestamp;
-        let state = self.states.entry(header.producer_id).or_default();
-        self.epochs.batch(&mut state.epochs, header, time);
+        let state = self.states.entry(&header.producer_id);
+        state.live.batch(&mut self.epochs, header, time);
         if !context.internal {
             let mut before = Known::of(state, context, newest);
             let repeated = state
@@ -193,7 +326,7 @@ impl Producers {
 
     /// A marker of a producer.
     pub(super) fn marker(&mut self, continuity: &Continuity, header: &BatchHeader) {
-        let state = self.states.entry(header.producer_id).or_default();
+        let state = self.states.entry(&header.producer_id);
         state.epoch = header.producer_epoch.or(state.epoch);
         state.marker_epoch = state.marker_epoch.max(header.producer_epoch);
         state.last_marker = Some(header.base_offset);
@@ -204,7 +337,7 @@ impl Producers {
 
     /// What a snapshot knows of a producer where the files begin.
     pub(super) fn remember(&mut self, entry: &SnapshotEntry) {
-        let state = self.states.entry(entry.producer_id).or_default();
+        let state = self.states.entry(&entry.producer_id);
         state.remembered = entry
             .producer_epoch
             .zip(entry.last_sequence)
@@ -217,15 +350,22 @@ impl Producers {
     }
 
     /// The epochs, the gaps, the steps, and how many steps were not kept.
-    pub(super) fn finish(self) -> (Epochs, GapBook, Vec<SequenceStep>, u64) {
-        (self.epochs.finished(), self.gaps, self.steps, self.steps_omitted)
+    pub(super) fn finish(self) -> Result<(Epochs, GapBook, Vec<SequenceStep>, u64), AuditError> {
+        let Self { mut states, mut epochs, gaps, steps, steps_omitted, failed, .. } = self;
+        failed.map_or(Ok(()), Err)?;
+        states.check()?;
+        states.each(|_, state| {
+            state.live.end(&mut epochs);
+            Ok(())
+        })?;
+        Ok((epochs.finished(), gaps, steps, steps_omitted))
     }
 
     /// A marker has ended a transaction of its producer.
     pub(super) fn ended(&mut self, ended: &TransactionSpan) {
         let (Some(data), Some(marker)) = (ended.producer_epoch, ended.marker_epoch) else { return };
-        let slots = self.states.get(&ended.producer_id).map(|state| state.epochs).unwrap_or_default();
-        let Some(span) = self.epochs.find(slots, Some(data)) else { return };
+        let Some(state) = self.states.get(&ended.producer_id) else { return };
+        let Some(span) = state.live.find(Some(data)) else { return };
         span.closed_by_next |= data.0.checked_add(1) == Some(marker.0);
         match ended.outcome {
             Outcome::Committed | Outcome::Aborted if data == marker => span.ends = Some(EpochEnds::Own),

@@ -8,8 +8,10 @@
 //! remembers five batches; a track remembers the newest [`RECENT_BATCHES`] ranges exactly and all
 //! others as an interval set, so its size does not grow with the log.
 
+use crate::spill::{Element, RunReader};
 use crate::units::{Offset, Sequence};
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 
 /// Ranges that are remembered with their exact bounds.
 const RECENT_BATCHES: usize = 64;
@@ -150,6 +152,48 @@ impl SequenceTrack {
         }
         self.recent.push_back((first, last, place));
         self.covered.insert(first, last);
+    }
+}
+
+impl Element for SequenceTrack {
+    fn memory(&self) -> usize {
+        let exact = self.recent.capacity() * size_of::<(Sequence, Sequence, Place)>();
+        size_of::<Self>() + exact + self.covered.by_start.len() * 2 * size_of::<(i32, i32)>()
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        let sequence = |sequence: Sequence| i64::from(sequence.get());
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        [Some(self.last), Some(self.frontier), self.before].map(|one| one.map(sequence)).put(out);
+        [count(self.only.iter().len()), count(self.recent.len()), count(self.covered.by_start.len())]
+            .put(out);
+        for &(first, last, place) in self.only.iter().chain(&self.recent) {
+            [sequence(first), sequence(last), place.offset.0, i64::from(place.left == Left::All)].put(out);
+        }
+        for (&start, &end) in &self.covered.by_start {
+            [i64::from(start), i64::from(end)].put(out);
+        }
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let broken = || io::Error::from(io::ErrorKind::InvalidData);
+        let int = |number: i64| i32::try_from(number).map_err(|_| broken());
+        let sequence = |number: i64| Sequence::new(int(number)?).ok_or_else(broken);
+        let [last, frontier, before] = <[Option<i64>; 3]>::take(from)?;
+        let [only, recent, covered] = <[i64; 3]>::take(from)?;
+        let mut batch = || {
+            let [first, last, offset, left] = <[i64; 4]>::take(from)?;
+            let left = if left == 1 { Left::All } else { Left::Some };
+            Ok::<_, io::Error>((sequence(first)?, sequence(last)?, Place { offset: Offset(offset), left }))
+        };
+        let only = if only == 1 { Some(batch()?) } else { None };
+        let recent = (0..recent).map(|_| batch()).collect::<io::Result<_>>()?;
+        let interval = |_| <[i64; 2]>::take(from).and_then(|[start, end]| Ok((int(start)?, int(end)?)));
+        let by_start = (0..covered).map(interval).collect::<io::Result<_>>()?;
+        let (last, frontier) = (last.ok_or_else(broken)?, frontier.ok_or_else(broken)?);
+        let (last, frontier, before) =
+            (sequence(last)?, sequence(frontier)?, before.map(sequence).transpose()?);
+        Ok(Self { last, frontier, covered: Intervals { by_start }, recent, only, before })
     }
 }
 
@@ -300,6 +344,19 @@ mod tests {
         }
         assert_eq!(track.take(seq(3), seq(3), AT), Transition::CoveredRepeat);
         assert_eq!(track.take(seq(999), seq(999), AT), Transition::ExactRepeat);
+    }
+
+    #[test]
+    fn a_track_that_was_written_and_read_back_goes_on_as_before() {
+        let one = after(&[(3, 4)]);
+        let mut many = after(&[(0, 2), (3, 3), (7, 9), (i32::MAX - 1, 1)]);
+        many.before = Some(seq(77));
+        for track in [one, many] {
+            let mut shelf = crate::spill::Share::default().shelf();
+            shelf.put(&track).unwrap();
+            let back = shelf.finish().unwrap().at(0).unwrap();
+            assert_eq!(format!("{:?}", Some(track)), format!("{back:?}"));
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Producer sessions: one life of a producer object, as far as files show it.
 //!
-//! Goes in: the facts of all partitions. Comes out: for each producer id its sessions, and which one
-//! an id and epoch belong to.
+//! Goes in: what each producer wrote in each epoch to each partition. Comes out: for each producer id its
+//! sessions, and which one an id and epoch belong to. There may be any number of them: they are read one by
+//! one, and what does not fit into memory is in temporary files.
 //!
 //! Without transactions an epoch bump is local to the client (KIP-360), so all epochs of an id are
 //! one session. With transactions `initTransactions` begins a session with a higher epoch, and under
@@ -12,12 +13,12 @@
 //! session; only `__transaction_state` tells ([`SessionStart::EpochStep`] keeps the doubt).
 
 use super::protection::earliest;
-use super::{EpochEnds, EpochSpan, PartitionContext, PartitionFacts};
+use super::{EpochEnds, EpochSpan, Epochs, PartitionContext, PartitionFacts, Writer};
+use crate::error::AuditError;
+use crate::spill::{Catalog, CatalogWriter, Element, RunReader, Share, Sorter};
 use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
-
-/// Stands for a session within [`Sessions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionIndex(pub usize);
+use std::io;
+use std::sync::OnceLock;
 
 /// One producer session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,194 +117,377 @@ impl Session {
     }
 }
 
-/// The sessions of all producers.
-#[derive(Clone, Debug, Default)]
+/// What producers wrote, partition by partition, before it is sessions.
+#[derive(Debug)]
+pub struct Written {
+    share: Share,
+    sorter: Sorter<WrittenEpoch>,
+}
+
+/// What one producer wrote in one epoch to one partition.
+#[derive(Clone, Debug)]
+struct WrittenEpoch {
+    writer: Writer,
+    partition: usize,
+    /// Whether it is a partition of the broker's own.
+    internal: bool,
+    span: EpochSpan,
+}
+
+compared_by!(WrittenEpoch, |this| (this.writer, this.partition, this.span.first_offset));
+
+impl Written {
+    /// Nothing yet; each part of the work holds no more than its share.
+    #[must_use]
+    pub fn new(share: Share) -> Self {
+        let sorter = share.sorter();
+        Self { share, sorter }
+    }
+
+    /// Adds a partition, which has this number.
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory cannot be written.
+    pub fn add(
+        &mut self,
+        partition: usize,
+        context: &PartitionContext,
+        epochs: &Epochs,
+    ) -> Result<(), AuditError> {
+        for span in epochs.iter() {
+            let writer = Writer { producer_id: span.producer_id, producer_epoch: span.producer_epoch };
+            self.sorter.push(WrittenEpoch { writer, partition, internal: context.internal, span })?;
+        }
+        Ok(())
+    }
+
+    /// The sessions. `place` is where a partition stands in their order, which is that of the numbers; what
+    /// has none is left out.
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory cannot be written or read.
+    pub fn sessions(self, place: impl Fn(usize) -> Option<usize>) -> Result<Sessions, AuditError> {
+        let Self { share, sorter } = self;
+        let mut written = sorter.finish()?.filter_map(|written| match written {
+            Ok(written) => Some(Ok(WrittenEpoch { partition: place(written.partition)?, ..written })),
+            failed => Some(failed),
+        });
+        let (mut sessions, mut numbers) = (CatalogWriter::new(&share), CatalogWriter::new(&share));
+        let mut of_id = OfProducer::default();
+        let mut end = |of_id: OfProducer| {
+            for (session, epochs) in of_id.finish() {
+                let number = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
+                for producer_epoch in epochs {
+                    numbers.put(Writer { producer_id: session.producer_id, producer_epoch }, number)?;
+                }
+                sessions.put(number, session)?;
+            }
+            Ok::<_, AuditError>(())
+        };
+        for written in &mut written {
+            let written = written?;
+            if of_id.producer_id().is_some_and(|id| id != written.writer.producer_id) {
+                end(std::mem::take(&mut of_id))?;
+            }
+            of_id.add(&written);
+        }
+        end(of_id)?;
+        Ok(Sessions { by_number: sessions.finish()?, numbers: numbers.finish()?, failed: OnceLock::new() })
+    }
+}
+
+/// The sessions of all producers. A temporary file that cannot be read ends the reading early;
+/// [`Sessions::check`] says so to whoever asks before anything is told.
+#[derive(Debug, Default)]
 pub struct Sessions {
-    /// By producer id and epochs.
-    sessions: Vec<Session>,
+    /// By number: their order is that of producer ids, and of the sessions of each.
+    by_number: Catalog<u32, Session>,
+    /// Which session each id and epoch is of.
+    numbers: Catalog<Writer, u32>,
+    failed: OnceLock<AuditError>,
 }
 
 impl Sessions {
     /// Finds the sessions in the facts of all partitions (of the leading replica of each).
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory cannot be written or read.
+    pub fn build(
+        partitions: &[(&PartitionContext, &PartitionFacts)],
+        share: Share,
+    ) -> Result<Self, AuditError> {
+        let mut written = Written::new(share);
+        for (at, (context, facts)) in partitions.iter().enumerate() {
+            written.add(at, context, &facts.epochs)?;
+        }
+        written.sessions(Some)
+    }
+
+    /// The number of the session that an id and epoch belong to.
     #[must_use]
-    pub fn build(partitions: &[(&PartitionContext, &PartitionFacts)]) -> Self {
-        let mut seen = SeenEpochs::default();
-        for (context, facts) in partitions {
-            for span in facts.epochs.iter() {
-                seen.add(context, &span);
-            }
-        }
-        let mut this = Self::default();
-        for of_id in seen.finish().chunk_by(|a, b| a.producer_id == b.producer_id) {
-            this.add(of_id);
-        }
-        this.sessions.shrink_to_fit();
-        for (partition, (_, facts)) in partitions.iter().enumerate() {
-            for span in facts.epochs.iter() {
-                let at = this.lookup(span.producer_id, span.producer_epoch);
-                if let Some(session) = at.and_then(|at| this.sessions.get_mut(at.0)) {
-                    session.widen(partition, &span);
-                }
-            }
-        }
-        for session in &mut this.sessions {
-            session.spans.shrink_to_fit();
-        }
-        this
+    pub fn number(&self, producer_id: ProducerId, producer_epoch: Option<ProducerEpoch>) -> Option<u32> {
+        self.unless_failed(self.numbers.find(&Writer { producer_id, producer_epoch })).flatten()
     }
 
     /// The session that an id and epoch belong to.
     #[must_use]
-    pub fn lookup(&self, id: ProducerId, epoch: Option<ProducerEpoch>) -> Option<SessionIndex> {
-        let begun = |session: &Session| (session.producer_id, session.first_epoch) <= (id, epoch);
-        let at = self.sessions.partition_point(begun).checked_sub(1)?;
-        let session = self.sessions.get(at)?;
-        (session.producer_id == id && epoch <= session.last_epoch).then_some(SessionIndex(at))
+    pub fn find(&self, producer_id: ProducerId, producer_epoch: Option<ProducerEpoch>) -> Option<Session> {
+        let number = self.number(producer_id, producer_epoch)?;
+        self.unless_failed(self.by_number.find(&number)).flatten()
     }
 
-    /// The same as relations count sessions.
+    /// All sessions in the order of their numbers: by producer id, and by the number within it.
+    pub fn iter(&self) -> impl Iterator<Item = Session> {
+        self.by_number.all().map_while(|one| self.unless_failed(one)).map(|(_, session)| session)
+    }
+
+    /// How many there are.
     #[must_use]
-    pub fn number(&self, id: ProducerId, epoch: Option<ProducerEpoch>) -> Option<u32> {
-        self.lookup(id, epoch).and_then(|index| u32::try_from(index.0).ok())
+    pub const fn len(&self) -> usize {
+        self.by_number.len()
     }
 
-    /// The session behind an index.
+    /// Whether there are none.
     #[must_use]
-    pub fn get(&self, index: SessionIndex) -> Option<&Session> {
-        self.sessions.get(index.0)
+    pub const fn is_empty(&self) -> bool {
+        self.by_number.is_empty()
     }
 
-    /// All sessions, by producer id and number.
-    pub fn iter(&self) -> impl Iterator<Item = (SessionIndex, &Session)> {
-        self.sessions.iter().enumerate().map(|(at, session)| (SessionIndex(at), session))
+    /// Whether all that was asked for could be read.
+    ///
+    /// # Errors
+    /// The first thing that could not, once.
+    pub fn check(&mut self) -> Result<(), AuditError> {
+        self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Adds the sessions of one producer id, whose epochs come in their order.
-    fn add(&mut self, of_id: &[SeenEpoch]) {
-        let transactional = of_id.iter().any(|seen| seen.transactional);
-        let mut number = 0;
-        let mut previous: Option<&SeenEpoch> = None;
-        for seen in of_id {
-            let (id, epoch) = (seen.producer_id, seen.producer_epoch);
-            // A transaction of protocol 2 went before.
-            let is_next = |previous: &SeenEpoch| {
-                let next = previous.producer_epoch.and_then(|from| from.0.checked_add(1));
-                previous.closed_by_next && next == epoch.map(|epoch| epoch.0) && next.is_some()
-            };
-            let goes_on = previous.is_some_and(|previous| !transactional || is_next(previous));
-            match self.sessions.last_mut() {
-                Some(session) if goes_on => session.last_epoch = epoch,
-                _ => {
-                    number += 1;
-                    let start = previous.map_or(SessionStart::FirstSeen, |from| SessionStart::EpochStep {
-                        from: from.producer_epoch,
-                        to: epoch,
-                    });
-                    self.sessions.push(Session {
-                        producer_id: id,
-                        number,
-                        transactional,
-                        start,
-                        first_epoch: epoch,
-                        last_epoch: epoch,
-                        spans: Vec::new(),
-                    });
-                }
-            }
-            previous = Some(seen);
-        }
+    fn unless_failed<T>(&self, read: Result<T, AuditError>) -> Option<T> {
+        // The first one is told.
+        read.map_err(|error| drop(self.failed.set(error))).ok()
     }
 }
 
-/// An epoch that some partition holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct SeenEpoch {
-    producer_id: ProducerId,
-    producer_epoch: Option<ProducerEpoch>,
+/// The sessions of one producer id, each with its epochs; what it wrote comes by epoch and partition.
+#[derive(Debug, Default)]
+struct OfProducer {
+    /// As they are if it wrote transactions.
+    sessions: Vec<(Session, Vec<Option<ProducerEpoch>>)>,
     transactional: bool,
+    /// Whether a marker of the next epoch ended data of the newest one.
     closed_by_next: bool,
 }
 
-/// The epochs of all partitions, each once.
-#[derive(Debug, Default)]
-struct SeenEpochs {
-    all: Vec<SeenEpoch>,
-    /// How many there are at which each is made one again.
-    most: usize,
-}
-
-impl SeenEpochs {
-    fn add(&mut self, context: &PartitionContext, span: &EpochSpan) {
-        if self.all.len() >= self.most.max(1 << 16) {
-            self.unite();
-            self.most = self.all.len().saturating_mul(2);
-        }
-        self.all.push(SeenEpoch {
-            producer_id: span.producer_id,
-            producer_epoch: span.producer_epoch,
-            transactional: span.transactional && !context.internal,
-            closed_by_next: span.closed_by_next,
-        });
+impl OfProducer {
+    fn producer_id(&self) -> Option<ProducerId> {
+        self.sessions.first().map(|(session, _)| session.producer_id)
     }
 
-    fn unite(&mut self) {
-        self.all.sort_unstable();
-        self.all.dedup_by(|later, kept| {
-            let same = (later.producer_id, later.producer_epoch) == (kept.producer_id, kept.producer_epoch);
-            if same {
-                kept.transactional |= later.transactional;
-                kept.closed_by_next |= later.closed_by_next;
+    fn add(&mut self, written: &WrittenEpoch) {
+        let WrittenEpoch { writer: Writer { producer_id, producer_epoch }, partition, internal, span } =
+            written;
+        let previous = self.sessions.last().and_then(|(_, epochs)| epochs.last()).copied();
+        if previous != Some(*producer_epoch) {
+            // A transaction of protocol 2 went before.
+            let next = previous.flatten().and_then(|from| from.0.checked_add(1));
+            let goes_on = self.closed_by_next && next.is_some() && next == producer_epoch.map(|to| to.0);
+            if !goes_on {
+                let start = previous.map_or(SessionStart::FirstSeen, |from| SessionStart::EpochStep {
+                    from,
+                    to: *producer_epoch,
+                });
+                let number = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX).saturating_add(1);
+                let session = Session {
+                    producer_id: *producer_id,
+                    number,
+                    transactional: true,
+                    start,
+                    first_epoch: *producer_epoch,
+                    last_epoch: *producer_epoch,
+                    spans: Vec::new(),
+                };
+                self.sessions.push((session, Vec::new()));
             }
-            same
-        });
+            if let Some((session, epochs)) = self.sessions.last_mut() {
+                session.last_epoch = *producer_epoch;
+                epochs.push(*producer_epoch);
+            }
+            self.closed_by_next = false;
+        }
+        self.transactional |= span.transactional && !internal;
+        self.closed_by_next |= span.closed_by_next;
+        if let Some((session, _)) = self.sessions.last_mut() {
+            session.widen(SessionSpan::of(*partition, span));
+        }
     }
 
-    fn finish(mut self) -> Vec<SeenEpoch> {
-        self.unite();
-        self.all
+    fn finish(self) -> Vec<(Session, Vec<Option<ProducerEpoch>>)> {
+        if self.transactional {
+            return self.sessions;
+        }
+        // All of them are one.
+        let one = self.sessions.into_iter().reduce(|(mut one, mut all), (later, epochs)| {
+            later.spans.into_iter().for_each(|span| one.widen(span));
+            one.last_epoch = later.last_epoch;
+            all.extend(epochs);
+            (one, all)
+        });
+        one.map(|(one, epochs)| (Session { transactional: false, ..one }, epochs)).into_iter().collect()
     }
 }
 
 impl Session {
-    fn widen(&mut self, partition: usize, epoch: &EpochSpan) {
-        let edge = |sequence| EpochEdge { producer_epoch: epoch.producer_epoch, sequence };
-        let (first, last) = (edge(epoch.first_sequence), edge(epoch.last_sequence));
-        match self.spans.binary_search_by_key(&partition, |span| span.partition) {
+    fn widen(&mut self, with: SessionSpan) {
+        match self.spans.binary_search_by_key(&with.partition, |span| span.partition) {
             Ok(at) => {
-                let Some(span) = self.spans.get_mut(at) else { return };
-                if epoch.first_offset < span.first_offset {
-                    (span.first_offset, span.first) = (epoch.first_offset, first);
+                if let Some(span) = self.spans.get_mut(at) {
+                    span.join(&with);
                 }
-                if epoch.last_offset > span.last_offset {
-                    (span.last_offset, span.last) = (epoch.last_offset, last);
-                }
-                if epoch.ends.is_some() && (span.ends.is_none() || epoch.first_offset < span.ends_at) {
-                    (span.ends, span.ends_at) = (epoch.ends, epoch.first_offset);
-                }
-                span.first_timestamp = earliest(span.first_timestamp, epoch.first_timestamp);
-                span.last_timestamp = span.last_timestamp.max(epoch.last_timestamp);
-                span.batches = span.batches.saturating_add(epoch.batches);
-                span.records = span.records.saturating_add(epoch.records);
-                span.epochs += 1;
             }
-            Err(at) => self.spans.insert(
-                at,
-                SessionSpan {
-                    partition,
-                    first_offset: epoch.first_offset,
-                    last_offset: epoch.last_offset,
-                    first_timestamp: epoch.first_timestamp,
-                    last_timestamp: epoch.last_timestamp,
-                    batches: epoch.batches,
-                    records: epoch.records,
-                    first,
-                    last,
-                    epochs: 1,
-                    ends: epoch.ends,
-                    ends_at: epoch.first_offset,
-                },
-            ),
+            Err(at) => self.spans.insert(at, with),
         }
+    }
+}
+
+impl SessionSpan {
+    fn of(partition: usize, epoch: &EpochSpan) -> Self {
+        let edge = |sequence| EpochEdge { producer_epoch: epoch.producer_epoch, sequence };
+        Self {
+            partition,
+            first_offset: epoch.first_offset,
+            last_offset: epoch.last_offset,
+            first_timestamp: epoch.first_timestamp,
+            last_timestamp: epoch.last_timestamp,
+            batches: epoch.batches,
+            records: epoch.records,
+            first: edge(epoch.first_sequence),
+            last: edge(epoch.last_sequence),
+            epochs: 1,
+            ends: epoch.ends,
+            ends_at: epoch.first_offset,
+        }
+    }
+
+    fn join(&mut self, other: &Self) {
+        if other.first_offset < self.first_offset {
+            (self.first_offset, self.first) = (other.first_offset, other.first);
+        }
+        if other.last_offset > self.last_offset {
+            (self.last_offset, self.last) = (other.last_offset, other.last);
+        }
+        if other.ends.is_some() && (self.ends.is_none() || other.ends_at < self.ends_at) {
+            (self.ends, self.ends_at) = (other.ends, other.ends_at);
+        }
+        self.first_timestamp = earliest(self.first_timestamp, other.first_timestamp);
+        self.last_timestamp = self.last_timestamp.max(other.last_timestamp);
+        self.batches = self.batches.saturating_add(other.batches);
+        self.records = self.records.saturating_add(other.records);
+        self.epochs = self.epochs.saturating_add(other.epochs);
+    }
+}
+
+impl Element for WrittenEpoch {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&u64::try_from(self.partition).unwrap_or(u64::MAX).to_le_bytes());
+        out.push(u8::from(self.internal));
+        self.span.put(out);
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let partition = usize::try_from(u64::from_le_bytes(from.array()?)).map_err(io::Error::other)?;
+        let internal = from.array()? == [1];
+        let span = EpochSpan::take(from)?;
+        let writer = Writer { producer_id: span.producer_id, producer_epoch: span.producer_epoch };
+        Ok(Self { writer, partition, internal, span })
+    }
+}
+
+impl Element for Session {
+    fn memory(&self) -> usize {
+        size_of::<Self>() + self.spans.capacity() * size_of::<SessionSpan>()
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        let (is_step, from, to) = match self.start {
+            SessionStart::FirstSeen => (false, None, None),
+            SessionStart::EpochStep { from, to } => (true, from, to),
+        };
+        out.push(u8::from(self.transactional));
+        out.push(u8::from(is_step));
+        for producer_epoch in [from, to, self.first_epoch, self.last_epoch] {
+            Writer { producer_id: self.producer_id, producer_epoch }.put(out);
+        }
+        self.number.put(out);
+        self.spans.put(out);
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let [transactional, is_step] = from.array()?;
+        let mut epochs = [None; 4];
+        let mut producer_id = ProducerId::NONE;
+        for epoch in &mut epochs {
+            let writer = Writer::take(from)?;
+            (producer_id, *epoch) = (writer.producer_id, writer.producer_epoch);
+        }
+        let [before, behind, first_epoch, last_epoch] = epochs;
+        let step = SessionStart::EpochStep { from: before, to: behind };
+        Ok(Self {
+            producer_id,
+            transactional: transactional == 1,
+            start: if is_step == 1 { step } else { SessionStart::FirstSeen },
+            first_epoch,
+            last_epoch,
+            number: u32::take(from)?,
+            spans: Element::take(from)?,
+        })
+    }
+}
+
+impl Element for SessionSpan {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&u64::try_from(self.partition).unwrap_or(u64::MAX).to_le_bytes());
+        [self.first_offset.0, self.last_offset.0, self.ends_at.0].put(out);
+        let epoch = |edge: EpochEdge| edge.producer_epoch.map(|epoch| i64::from(epoch.0));
+        let sequence = |edge: EpochEdge| edge.sequence.map(|sequence| i64::from(sequence.get()));
+        let ends = self.ends.map(|ends| i64::from(ends == EpochEnds::Next));
+        [
+            self.first_timestamp,
+            self.last_timestamp,
+            epoch(self.first),
+            sequence(self.first),
+            epoch(self.last),
+            sequence(self.last),
+            ends,
+        ]
+        .put(out);
+        for count in [self.batches, self.records, self.epochs] {
+            out.extend_from_slice(&count.to_le_bytes());
+        }
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let partition = usize::try_from(u64::from_le_bytes(from.array()?)).map_err(io::Error::other)?;
+        let [first_offset, last_offset, ends_at] = <[i64; 3]>::take(from)?.map(Offset);
+        let [first_timestamp, last_timestamp, first_epoch, first_sequence, last_epoch, last_sequence, ends] =
+            <[Option<i64>; 7]>::take(from)?;
+        let edge = |epoch: Option<i64>, sequence: Option<i64>| EpochEdge {
+            producer_epoch: epoch.and_then(|epoch| i16::try_from(epoch).ok()).map(ProducerEpoch),
+            sequence: sequence.and_then(|number| Sequence::new(i32::try_from(number).ok()?)),
+        };
+        let mut count = || Ok::<_, io::Error>(u64::from_le_bytes(from.array()?));
+        Ok(Self {
+            partition,
+            first_offset,
+            last_offset,
+            first_timestamp,
+            last_timestamp,
+            batches: count()?,
+            records: count()?,
+            first: edge(first_epoch, first_sequence),
+            last: edge(last_epoch, last_sequence),
+            epochs: count()?,
+            ends: ends.map(|ends| if ends == 1 { EpochEnds::Next } else { EpochEnds::Own }),
+            ends_at,
+        })
     }
 }
 
@@ -316,10 +500,10 @@ mod tests {
         let facts: Vec<PartitionFacts> = scripts.iter().map(|script| fold(script)).collect();
         let context = PartitionContext::default();
         let partitions: Vec<_> = facts.iter().map(|facts| (&context, facts)).collect();
-        let sessions = Sessions::build(&partitions);
+        let sessions = Sessions::build(&partitions, Share::default()).unwrap();
         sessions
             .iter()
-            .map(|(_, session)| (session.name(), session.spans.iter().map(|span| span.epochs).sum()))
+            .map(|session| (session.name(), session.spans.iter().map(|span| span.epochs).sum()))
             .collect()
     }
 
@@ -356,15 +540,16 @@ mod tests {
     fn lookup_finds_the_session_and_its_place_in_each_partition() {
         let facts = [fold("D 5/0 0..4; X 7/4 0..0; +M 7/4; X 7/6 0..0"), fold("D 5/0 0..1; D 5/1 0..0")];
         let context = PartitionContext::default();
-        let sessions = Sessions::build(&[(&context, &facts[0]), (&context, &facts[1])]);
-        let five = sessions.lookup(ProducerId(5), Some(ProducerEpoch(1))).unwrap();
-        assert_eq!(Some(five), sessions.lookup(ProducerId(5), Some(ProducerEpoch(0))));
-        let session = sessions.get(five).unwrap();
+        let partitions = [(&context, &facts[0]), (&context, &facts[1])];
+        let sessions = Sessions::build(&partitions, Share { limit: 0, ..Share::default() }).unwrap();
+        let session = sessions.find(ProducerId(5), Some(ProducerEpoch(1))).unwrap();
+        assert_eq!(sessions.find(ProducerId(5), Some(ProducerEpoch(0))).as_ref(), Some(&session));
+        assert_eq!(sessions.number(ProducerId(5), Some(ProducerEpoch(0))), Some(0));
         assert_eq!(session.in_partition(1).unwrap().last_offset, Offset(2));
         assert_eq!(session.in_partition(1).unwrap().records, 3);
-        let seven = sessions.lookup(ProducerId(7), Some(ProducerEpoch(6))).unwrap();
+        let seven = sessions.find(ProducerId(7), Some(ProducerEpoch(6))).unwrap();
         let (from, to) = (Some(ProducerEpoch(4)), Some(ProducerEpoch(6)));
-        assert_eq!(sessions.get(seven).unwrap().start, SessionStart::EpochStep { from, to });
-        assert_eq!(sessions.lookup(ProducerId(9), None), None);
+        assert_eq!(seven.start, SessionStart::EpochStep { from, to });
+        assert_eq!(sessions.find(ProducerId(9), None), None);
     }
 }

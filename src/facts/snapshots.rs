@@ -168,13 +168,13 @@ impl SnapshotCheck {
         context: &PartitionContext,
         snapshot: &Snapshot,
         entries: &[SnapshotEntry],
-        producers: &Producers,
+        producers: &mut Producers,
         transactions: &mut Transactions,
         continuity: &Continuity,
     ) {
         let whole = continuity.tally().damage == 0 && !continuity.ends_in_damage();
         for entry in entries {
-            let state = producers.states.get(&entry.producer_id);
+            let state = producers.state(entry.producer_id);
             if let Some((kind, log)) = self.contradiction(snapshot, entry, state) {
                 self.about(snapshot, entry.producer_id, kind, Some(words(entry)), Some(log));
             }
@@ -226,8 +226,8 @@ impl SnapshotCheck {
             oldest = oldest.min(*time);
             *time = oldest;
         }
-        for (&producer_id, state) in &producers.states {
-            let Some(last) = state.last_batch else { continue };
+        producers.each_state(|producer_id, state| {
+            let Some(last) = state.last_batch else { return };
             let older = stayed.partition_point(|&(offset, _)| offset < last.last_offset);
             let survivor = older.checked_sub(1).and_then(|at| stayed.get(at)).map(|&(_, time)| time);
             if let (Some(survivor), Some(time)) = (survivor, state.expires_by())
@@ -239,7 +239,7 @@ impl SnapshotCheck {
                 let kind = SnapshotConflictKind::LacksProducer;
                 self.about(snapshot, producer_id, kind, None, Some(log));
             }
-        }
+        });
     }
 
     /// Whether the snapshot says that the open transaction ended, and offsets in which its marker may

@@ -14,7 +14,6 @@ use super::draft::{about, at, count, finding, kept, lines};
 use crate::facts::{DEFAULT_EXPIRATION_MS, Sessions};
 use crate::finding::phrase::duration;
 use crate::finding::{Code, Confidence, Finding, Window};
-use crate::units::ProducerId;
 use std::collections::BTreeMap;
 
 /// Short-lived ids that a broker remembers at once.
@@ -32,34 +31,54 @@ struct Life {
     last: Option<i64>,
 }
 
+/// What all producer ids wrote to a topic.
+#[derive(Debug, Default)]
+struct Lives {
+    all: usize,
+    /// The last time, the first time and the records of those that lived for a short while.
+    short: Vec<(i64, i64, u64)>,
+}
+
 pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Finding> {
-    let mut topics: BTreeMap<&str, BTreeMap<ProducerId, Life>> = BTreeMap::new();
-    for (_, session) in sessions.iter() {
+    let mut topics: BTreeMap<&str, Lives> = BTreeMap::new();
+    let (mut id, mut of_id) = (None, BTreeMap::<&str, Life>::new());
+    // By producer id.
+    for session in sessions.iter() {
+        if id.replace(session.producer_id) != Some(session.producer_id) {
+            end_lives(&mut of_id, &mut topics);
+        }
         for span in &session.spans {
             let Some((context, _)) = partitions.get(span.partition) else { continue };
             if context.internal {
                 continue;
             }
-            let life = topics.entry(&context.topic).or_default().entry(session.producer_id).or_default();
+            let life = of_id.entry(&context.topic).or_default();
             life.records = life.records.saturating_add(span.records);
             life.first = [life.first, span.first_timestamp].into_iter().flatten().min();
             life.last = life.last.max(span.last_timestamp);
         }
     }
-    topics.into_iter().filter_map(|(topic, lives)| in_topic(topic, &lives, partitions)).collect()
+    end_lives(&mut of_id, &mut topics);
+    topics.into_iter().filter_map(|(topic, lives)| in_topic(topic, lives, partitions)).collect()
 }
 
-fn in_topic(
-    topic: &str,
-    lives: &BTreeMap<ProducerId, Life>,
-    partitions: &[Partition<'_>],
-) -> Option<Finding> {
-    let mut short: Vec<(i64, i64, u64)> = lives
-        .values()
-        .filter_map(|life| Some((life.last?, life.first?, life.records)))
-        .filter(|(last, first, records)| *records <= FEW_RECORDS && last.saturating_sub(*first) <= SHORT_MS)
-        .collect();
-    if short.len() < MANY || short.len() * 10 < lives.len() * 9 {
+/// Adds the lives of one producer id to those of the topics that it wrote to.
+fn end_lives<'a>(of_id: &mut BTreeMap<&'a str, Life>, topics: &mut BTreeMap<&'a str, Lives>) {
+    while let Some((topic, Life { records, first, last })) = of_id.pop_first() {
+        let lives = topics.entry(topic).or_default();
+        lives.all += 1;
+        if let Some((last, first)) = last.zip(first)
+            && records <= FEW_RECORDS
+            && last.saturating_sub(first) <= SHORT_MS
+        {
+            lives.short.push((last, first, records));
+        }
+    }
+}
+
+fn in_topic(topic: &str, lives: Lives, partitions: &[Partition<'_>]) -> Option<Finding> {
+    let Lives { all, mut short } = lives;
+    if short.len() < MANY || short.len() * 10 < all * 9 {
         return None;
     }
     short.sort_unstable();
@@ -71,7 +90,7 @@ fn in_topic(
         return None;
     }
     let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-    let title = format!("{topic}: {} producer ids, most of them with a few records", lives.len());
+    let title = format!("{topic}: {all} producer ids, most of them with a few records");
     let mut finding = finding(Code::ProducerChurn, Confidence::Likely, title);
     about(&mut finding, own().map(|(context, _)| (topic, context.partition)));
     let (first, last) =
@@ -83,7 +102,7 @@ fn in_topic(
         format!(
             "{} of {} producer ids wrote at most {FEW_RECORDS} records each, {} together, and lived at most {}",
             short.len(),
-            lives.len(),
+            all,
             count(records, "record", "records"),
             duration(longest),
         ),
@@ -140,7 +159,7 @@ mod tests {
     fn judged(script: &str) -> Vec<Finding> {
         let (context, facts) = fold_in(PartitionContext::default(), script);
         let partitions = [(&context, &facts)];
-        judge(&partitions, &Sessions::build(&partitions))
+        judge(&partitions, &Sessions::build(&partitions, crate::spill::Share::default()).unwrap())
     }
 
     fn ids(count: u32, pause: &str, records: u32) -> String {

@@ -316,7 +316,7 @@ fn stepped(step: &SequenceStep) -> String {
 }
 
 fn of_sessions(partitions: &[Partition<'_>], sessions: &Sessions, each: &mut Each<'_>) {
-    for (_, session) in sessions.iter() {
+    for session in sessions.iter() {
         for span in &session.spans {
             let Some((context, _)) = partitions.get(span.partition).filter(|(context, _)| !context.internal)
             else {
@@ -371,7 +371,7 @@ mod tests {
     fn told(context: PartitionContext, script: &str) -> Vec<(EventKind, i64)> {
         let (context, facts) = fold_in(context, script);
         let partitions = [(&context, &facts)];
-        let sessions = Sessions::build(&partitions);
+        let sessions = Sessions::build(&partitions, crate::spill::Share::default()).unwrap();
         let relations = Relations::default();
         let told = events(&partitions, &sessions, &[], &[], &[]);
         let happened = Happened {

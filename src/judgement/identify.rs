@@ -13,19 +13,26 @@ use std::fmt::Write;
 /// Sets the ids and puts the findings in order: most severe first, then by code, topic and anchor.
 pub fn identify(findings: &mut [Finding], topic_ids: &BTreeMap<String, String>) {
     for finding in findings.iter_mut() {
-        let anchor = anchor(finding);
-        let mut text = String::new();
-        for topic in &finding.topics {
-            let _ = write!(text, "{}|", topic_ids.get(topic).unwrap_or(topic));
-        }
-        text.push_str(&anchor);
-        finding.id = format!("DA-{:016x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()));
+        finding.id = id(finding, topic_ids);
     }
-    findings.sort_by_cached_key(|finding| {
-        let first = finding.groups.first().and_then(|group| group.copies.get(1).or(group.copies.first()));
-        let place = first.map(|copy| (copy.partition, copy.offset));
-        (Reverse(finding.severity), finding.code, finding.topics.clone(), place, finding.id.clone())
-    });
+    findings.sort_by_cached_key(order);
+}
+
+/// The id of a finding.
+pub(super) fn id(finding: &Finding, topic_ids: &BTreeMap<String, String>) -> String {
+    let mut text = String::new();
+    for topic in &finding.topics {
+        let _ = write!(text, "{}|", topic_ids.get(topic).unwrap_or(topic));
+    }
+    text.push_str(&anchor(finding));
+    format!("DA-{:016x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
+}
+
+/// What findings that have their ids are put in order by.
+pub(super) fn order(finding: &Finding) -> impl Ord + use<> {
+    let first = finding.groups.first().and_then(|group| group.copies.get(1).or(group.copies.first()));
+    let place = first.map(|copy| (copy.partition, copy.offset));
+    (Reverse(finding.severity), finding.code, finding.topics.clone(), place, finding.id.clone())
 }
 
 fn anchor(finding: &Finding) -> String {

@@ -111,9 +111,9 @@ fn of_pair(
 
 /// The session of a producer id; the id where it has several.
 fn name(id: ProducerId, sessions: &Sessions) -> String {
-    let mut of_id = sessions.iter().filter(|(_, session)| session.producer_id == id);
+    let mut of_id = sessions.iter().filter(|session| session.producer_id == id);
     match (of_id.next(), of_id.next()) {
-        (Some((_, session)), None) => session.name(),
+        (Some(session), None) => session.name(),
         _ => format!("of producer {id}"),
     }
 }

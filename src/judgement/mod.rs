@@ -134,7 +134,7 @@ mod tests {
         }
         let (context, facts) = fold_in(PartitionContext::default(), &script);
         let partitions = [(&context, &facts)];
-        let sessions = Sessions::build(&partitions);
+        let sessions = Sessions::build(&partitions, crate::spill::Share::default()).unwrap();
         for (examples, listed) in [(Examples::All, 49), (Examples::AtMost(3), 3)] {
             let beside = Beside { ids: &TransactionalIds::default(), continued: &[], as_of: None };
             for finding in single_facts(&partitions, &sessions, Copies::Unknown, beside, examples) {

@@ -23,13 +23,22 @@ use crate::finding::{
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Finding> {
-    let mut lives: BTreeMap<&str, Vec<Life<'_>>> = BTreeMap::new();
-    for (_, session) in sessions.iter() {
+    let is_unprotected =
+        |facts: &PartitionFacts| facts.protection.unprotected_records + facts.protection.legacy_records > 0;
+    let unprotected: BTreeSet<&str> = partitions
+        .iter()
+        .filter(|(_, facts)| is_unprotected(facts))
+        .map(|(context, _)| context.topic.as_str())
+        .collect();
+    let mut lives: BTreeMap<&str, Lives> = BTreeMap::new();
+    // Where nothing is unprotected nobody asks who stood beside it.
+    for session in sessions.iter().filter(|_| !unprotected.is_empty()) {
         let times = session.first_timestamp().zip(session.last_timestamp());
         for span in &session.spans {
             let Some((context, _)) = partitions.get(span.partition) else { continue };
-            let life = Life { partition: context.partition, span, times };
-            lives.entry(context.topic.as_str()).or_default().push(life);
+            if unprotected.contains(context.topic.as_str()) {
+                lives.entry(&context.topic).or_default().add(context.partition, span, times);
+            }
         }
     }
     let mut findings = Vec::new();
@@ -38,7 +47,7 @@ pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Fi
             continue;
         }
         let lives = lives.remove(topic).unwrap_or_default();
-        let (lost, off, why_off) = split(&partitions, &Lives::new(&lives, step_back(&partitions)));
+        let (lost, off, why_off) = split(&partitions, &lives.ordered(step_back(&partitions)));
         findings.extend(told(topic, &partitions, &lost, Told::Lost));
         findings.extend(told(topic, &partitions, &off, Told::Off(why_off)));
         findings.extend(ineffective(topic, &partitions));
@@ -46,16 +55,9 @@ pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Fi
     findings
 }
 
-/// When and where a session wrote to one partition.
-struct Life<'a> {
-    partition: i32,
-    span: &'a SessionSpan,
-    /// From when to when, over all that was given.
-    times: Option<(i64, i64)>,
-}
-
 /// The lives of a topic's sessions, so ordered that "who was there before, and lasted longest?"
 /// needs no walk over all of them.
+#[derive(Default)]
 struct Lives {
     /// By partition: first offset, and the farthest last offset up to here.
     by_offset: BTreeMap<i32, Vec<(i64, i64)>>,
@@ -79,17 +81,19 @@ enum NotLost {
 }
 
 impl Lives {
-    fn new(lives: &[Life<'_>], step_back_ms: i64) -> Self {
-        let mut by_offset: BTreeMap<i32, Vec<(i64, i64)>> = BTreeMap::new();
-        for life in lives {
-            let offsets = (life.span.first_offset.0, life.span.last_offset.0);
-            by_offset.entry(life.partition).or_default().push(offsets);
-        }
-        let mut by_time: Vec<(i64, i64)> = lives.iter().filter_map(|life| life.times).collect();
-        by_offset.values_mut().for_each(running_maximum);
-        running_maximum(&mut by_time);
+    /// A session wrote to a partition; `times` are from when to when it wrote anywhere.
+    fn add(&mut self, partition: i32, span: &SessionSpan, times: Option<(i64, i64)>) {
+        self.by_offset.entry(partition).or_default().push((span.first_offset.0, span.last_offset.0));
+        self.by_time.extend(times);
+    }
+
+    /// When all of them are there, and times step back by so much.
+    fn ordered(mut self, step_back_ms: i64) -> Self {
+        self.by_offset.values_mut().for_each(running_maximum);
+        running_maximum(&mut self.by_time);
         // Either of the two times that are compared may be wrong.
-        Self { by_offset, by_time, doubt_ms: step_back_ms.saturating_mul(2) }
+        self.doubt_ms = step_back_ms.saturating_mul(2);
+        self
     }
 
     /// Where a session that began before the stretch was still writing behind its end, or, elsewhere, until shortly
@@ -543,7 +547,7 @@ mod tests {
             })
             .collect();
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
-        judge(&partitions, &Sessions::build(&partitions))
+        judge(&partitions, &Sessions::build(&partitions, crate::spill::Share::default()).unwrap())
     }
 
     fn codes(scripts: &[&str]) -> Vec<(Code, Vec<i64>)> {

@@ -5,11 +5,11 @@
 
 use super::groups::Part;
 use super::pair::{GroupNote, GroupWriters, RelatedPair};
-use super::{Candidate, PartitionNote, SessionNote, StoredCopy, level};
+use super::{Candidate, PartitionNote, SessionNotes, StoredCopy, level};
 use crate::candidates::Fingerprint;
-use crate::candidates::spill::{Element, RunReader, Share, Shelf, ShelfWriter, Sorter};
 use crate::error::AuditError;
 use crate::finding::{BusinessKey, Visibility};
+use crate::spill::{Element, RunReader, Share, Shelf, ShelfWriter, Sorter};
 use crate::units::ProducerId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -33,7 +33,7 @@ pub enum Joined {
 /// That of the candidates; [`AuditError`] when what does not fit into memory cannot be written or read.
 pub fn group(
     partitions: &[PartitionNote],
-    sessions: &[SessionNote],
+    sessions: &SessionNotes,
     joined: Joined,
     share: &Share,
     candidates: impl Iterator<Item = Result<Candidate, AuditError>>,
@@ -64,7 +64,7 @@ pub fn group(
 /// [`AuditError`] when what does not fit into memory cannot be written or read.
 pub fn group_across_topics(
     partitions: &[PartitionNote],
-    sessions: &[SessionNote],
+    sessions: &SessionNotes,
     share: &Share,
     mut candidates: Vec<Candidate>,
 ) -> Result<Part, AuditError> {
@@ -157,8 +157,9 @@ struct Of {
 /// Relates the copies of one content after the other.
 struct Grouping<'a> {
     partitions: &'a [PartitionNote],
-    sessions: &'a [SessionNote],
-    ranks: Vec<usize>,
+    sessions: &'a SessionNotes,
+    /// When the sessions of the copies so far began.
+    began: BTreeMap<u32, Option<i64>>,
     share: &'a Share,
     pairs: ShelfWriter<RelatedPair>,
     notes: ShelfWriter<GroupNote>,
@@ -167,9 +168,21 @@ struct Grouping<'a> {
 }
 
 impl<'a> Grouping<'a> {
-    fn new(partitions: &'a [PartitionNote], sessions: &'a [SessionNote], share: &'a Share) -> Self {
+    fn new(partitions: &'a [PartitionNote], sessions: &'a SessionNotes, share: &'a Share) -> Self {
         let (pairs, notes, order) = (share.shelf(), share.shelf(), share.sorter());
-        Self { partitions, sessions, ranks: ranks(sessions), share, pairs, notes, order }
+        Self { partitions, sessions, began: BTreeMap::new(), share, pairs, notes, order }
+    }
+
+    fn turn(&mut self, copy: &StoredCopy) -> Turn {
+        let time = copy.client_timestamp.or(copy.timestamp).unwrap_or(i64::MIN);
+        let began = copy.session.and_then(|number| {
+            let began = match self.began.get(&number) {
+                Some(began) => *began,
+                None => *self.began.entry(number).or_insert(self.sessions.get(number)?.first_timestamp()),
+            };
+            Some((false, began, number))
+        });
+        (time, !copy.batch.in_sequence, began.unwrap_or((true, None, 0)))
     }
 
     fn topic(&self, one: &Candidate) -> u32 {
@@ -232,7 +245,7 @@ impl<'a> Grouping<'a> {
             }
         }
         for &at in &writers {
-            let session = usize::try_from(at).ok().and_then(|at| self.sessions.get(at));
+            let session = self.sessions.get(at);
             for span in session.iter().flat_map(|session| &session.spans) {
                 let note = usize::try_from(span.partition).ok().and_then(|at| self.partitions.get(at));
                 if let Some(note) = note {
@@ -287,7 +300,7 @@ impl<'a> Grouping<'a> {
             *times = times.saturating_add(1);
             // Offsets order a partition and no turn does: inside one it never comes before that of an
             // earlier copy.
-            let own = turn(&self.ranks, &candidate.copy);
+            let own = self.turn(&candidate.copy);
             let of_partition = before.filter(|(partition, _)| *partition == candidate.copy.partition);
             let turn = of_partition.map_or(own, |(_, before)| own.max(before));
             before = Some((candidate.copy.partition, turn));
@@ -362,7 +375,8 @@ pub(super) fn group_twos(
     share: &Share,
     twos: impl Iterator<Item = (u32, BusinessKey, RelatedTwo)>,
 ) -> Result<Part, AuditError> {
-    let mut grouping = Grouping::new(&[], &[], share);
+    let sessions = SessionNotes::default();
+    let mut grouping = Grouping::new(&[], &sessions, share);
     for (at, (topic, key, two)) in (0..).zip(twos) {
         let (start, note) = (grouping.pairs.end(), grouping.notes.end());
         let RelatedTwo { earlier, later, level } = two;
@@ -401,17 +415,6 @@ fn writer(copy: &StoredCopy) -> (Option<u32>, ProducerId) {
     (copy.session, copy.producer_id)
 }
 
-/// The place of each session in the order in which sessions began.
-fn ranks(sessions: &[SessionNote]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..sessions.len()).collect();
-    order.sort_by_key(|&at| (sessions[at].first_timestamp(), at));
-    let mut ranks = vec![0; sessions.len()];
-    for (rank, &at) in order.iter().enumerate() {
-        ranks[at] = rank;
-    }
-    ranks
-}
-
 fn place(partitions: &[PartitionNote], copy: &StoredCopy) -> (u32, i32, u32, i64) {
     let note = partitions.get(usize::try_from(copy.partition).unwrap_or(usize::MAX));
     (
@@ -434,13 +437,10 @@ fn whole_place(partitions: &[PartitionNote], copy: &StoredCopy) -> [i64; 6] {
 /// equal times (the time of the event, not of the write) stand in the order in which their sessions
 /// began. Nothing says when a writer without producer id began: it comes last, so that no session is
 /// said to have repeated it.
-type Turn = (i64, bool, usize);
+type Turn = (i64, bool, Began);
 
-fn turn(ranks: &[usize], copy: &StoredCopy) -> Turn {
-    let time = copy.client_timestamp.or(copy.timestamp).unwrap_or(i64::MIN);
-    let rank = copy.session.and_then(|at| ranks.get(usize::try_from(at).ok()?)).copied();
-    (time, !copy.batch.in_sequence, rank.unwrap_or(usize::MAX))
-}
+/// When a writer began, and its number: none is behind all that have one.
+type Began = (bool, Option<i64>, u32);
 
 /// A copy of which the turn is known; in order of turn and place.
 struct Turned {
@@ -453,16 +453,18 @@ compared_by!(Turned, |one| (one.turn, one.place));
 
 impl Element for Turned {
     fn put(&self, out: &mut Vec<u8>) {
-        let (time, is_stray, rank) = self.turn;
-        let rank = i64::try_from(rank).unwrap_or(i64::MAX);
-        [time, i64::from(is_stray), rank].put(out);
+        let (time, is_stray, (is_last, began, number)) = self.turn;
+        [Some(time), is_stray.then_some(1), is_last.then_some(1), began, Some(number.into())].put(out);
         self.place.put(out);
         self.candidate.put(out);
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
-        let [time, is_stray, rank] = <[i64; 3]>::take(from)?;
-        let turn = (time, is_stray == 1, usize::try_from(rank).unwrap_or(usize::MAX));
+        let [time, is_stray, is_last, began, number] = <[Option<i64>; 5]>::take(from)?;
+        let number =
+            number.and_then(|number| u32::try_from(number).ok()).ok_or(io::ErrorKind::InvalidData)?;
+        let time = time.ok_or(io::ErrorKind::InvalidData)?;
+        let turn = (time, is_stray.is_some(), (is_last.is_some(), began, number));
         Ok(Self { turn, place: Element::take(from)?, candidate: Candidate::take(from)? })
     }
 }
@@ -564,8 +566,9 @@ mod tests {
     /// The pairs of one group, of which the sessions began in the order of their numbers.
     fn pairs(equal: &[Candidate]) -> Vec<RelatedPair> {
         let share = Share::default();
-        let mut grouping = Grouping::new(&[], &[], &share);
-        grouping.ranks = vec![0, 1];
+        let sessions = SessionNotes::default();
+        let mut grouping = Grouping::new(&[], &sessions, &share);
+        grouping.began = BTreeMap::from([(0, None), (1, None)]);
         let of = Of { key: no_key(), topic: None, source: None };
         grouping.relate(&Copies::Few(equal.to_vec()), None, of).unwrap();
         grouping.finish().unwrap().pairs.all().map(Result::unwrap).collect()
@@ -634,7 +637,8 @@ mod tests {
         let related = |limit: usize| {
             let share = Share { limit, ..Share::default() };
             let candidates = all.iter().cloned().map(Ok);
-            let part = group(&partitions, &[], Joined::Apart, &share, candidates).unwrap();
+            let part =
+                group(&partitions, &SessionNotes::default(), Joined::Apart, &share, candidates).unwrap();
             part.pairs.all().map(Result::unwrap).collect::<Vec<_>>()
         };
         let plenty = related(usize::MAX);

@@ -2,8 +2,8 @@
 
 use super::{BatchPlace, Reread, StoredCopy, TimeSource};
 use crate::candidates::Fingerprint;
-use crate::candidates::spill::{Element, RunReader};
 use crate::finding::{BusinessKey, Visibility};
+use crate::spill::{Element, RunReader};
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 use std::io;
 
@@ -251,8 +251,8 @@ fn one_of<T: Copy>(all: &[T], at: u8) -> io::Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::spill::{Sorter, TempSpace};
     use crate::finding::KeyPart;
+    use crate::spill::{Sorter, TempSpace};
 
     fn candidate(n: u8) -> Candidate {
         let there = n.is_multiple_of(2);

@@ -4,8 +4,8 @@
 use super::build::{RelatedTwo, group_twos};
 use super::groups::Part;
 use super::{Candidate, PartitionNote, level};
-use crate::candidates::spill::Share;
 use crate::error::AuditError;
+use crate::spill::Share;
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 

@@ -14,7 +14,7 @@ impl Relations {
     /// The session that wrote a copy.
     #[must_use]
     pub fn session_of(&self, copy: &StoredCopy) -> Option<&SessionNote> {
-        self.sessions.get(usize::try_from(copy.session?).ok()?)
+        self.sessions.get(copy.session?)
     }
 
     /// Where a copy stands.

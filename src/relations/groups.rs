@@ -5,8 +5,8 @@
 //! anything is told.
 
 use super::pair::{GroupNote, RelatedPair};
-use crate::candidates::spill::{Element, Share, Shelf, ShelfWriter, Sorted, Sorter};
 use crate::error::AuditError;
+use crate::spill::{Element, Share, Shelf, ShelfWriter, Sorted, Sorter};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 use std::collections::BTreeSet;

@@ -12,6 +12,7 @@ mod copy;
 mod groups;
 mod level;
 mod pair;
+mod sessions;
 
 pub use build::{Joined, group, group_across_topics};
 pub use candidate::Candidate;
@@ -19,7 +20,9 @@ pub use copied::{CopiedStretch, CopyMark, group_copied};
 pub use groups::{Groups, Part};
 pub use level::level;
 pub use pair::{GroupNote, GroupWriters, RelatedPair};
+pub use sessions::SessionNotes;
 
+use crate::error::AuditError;
 use crate::facts::{GroupCommits, Resumed, Rewind};
 use crate::finding::Visibility;
 use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
@@ -37,8 +40,8 @@ pub struct Relations {
     pub topics: Vec<TopicNote>,
     /// The partition directories, by the index that copies use.
     pub partitions: Vec<PartitionNote>,
-    /// The producer sessions, by the index that copies use.
-    pub sessions: Vec<SessionNote>,
+    /// The producer sessions, by the number that copies use.
+    pub sessions: SessionNotes,
     /// Where positions of consumer groups stepped back.
     pub rewinds: Vec<Rewind>,
     /// How far consumer groups came.
@@ -61,13 +64,24 @@ impl Default for Relations {
             version: VERSION,
             topics: Vec::new(),
             partitions: Vec::new(),
-            sessions: Vec::new(),
+            sessions: SessionNotes::default(),
             rewinds: Vec::new(),
             resumed: Vec::new(),
             positions: Vec::new(),
             copied: Vec::new(),
             groups: Groups::default(),
         }
+    }
+}
+
+impl Relations {
+    /// Whether all that was asked for could be read.
+    ///
+    /// # Errors
+    /// The first thing that could not, once.
+    pub fn check(&mut self) -> Result<(), AuditError> {
+        self.groups.check()?;
+        self.sessions.check()
     }
 }
 
@@ -243,7 +257,7 @@ pub struct StoredCopy {
     pub producer_epoch: Option<ProducerEpoch>,
     /// The record's sequence; `None` beside an id below 0.
     pub sequence: Option<Sequence>,
-    /// Index into [`Relations::sessions`].
+    /// The number of its session in [`Relations::sessions`].
     pub session: Option<u32>,
     /// The leader under which it was appended.
     pub partition_leader_epoch: Option<LeaderEpoch>,

@@ -3,8 +3,8 @@
 
 use super::StoredCopy;
 use super::candidate::{Fields, memory_of, put_key, take_key};
-use crate::candidates::spill::{Element, RunReader};
 use crate::finding::{BusinessKey, Level};
+use crate::spill::{Element, RunReader};
 use serde::{Deserialize, Serialize};
 use std::io;
 

@@ -12,7 +12,9 @@ use super::escape;
 use super::model::TopicReport;
 use super::wording::{counted, number};
 use crate::finding::{BusinessKey, Code, Copy, Finding, Group, KeyPart, Level, Place, Visibility, rfc3339};
+use crate::spill::{Share, Table};
 use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -24,20 +26,88 @@ const HEADER: &str = "topic,partition,offset,businessKey,businessKeyForm,produce
 /// Steps from copy to original over several findings; a report that somebody wrote may turn in circles.
 const STEPS: usize = 64;
 
-/// The surplus copies of all findings, beside what the topics say of them.
-#[derive(Debug)]
+/// Hands out findings with all of their groups that are at hand, in parts, as often as it is asked.
+pub type Findings<'a> = dyn Fn(&mut dyn FnMut(&Finding) -> io::Result<()>) -> io::Result<()> + 'a;
+
+/// The surplus copies of all findings, beside what the topics say of them. There may be more of them than fit
+/// into memory: they are read again each time.
 pub struct Surplus<'a> {
-    findings: &'a [Finding],
+    findings: &'a Findings<'a>,
     identities: HashMap<&'a str, &'a str>,
     last_stable: HashMap<(&'a str, i32), i64>,
+    share: Share,
+    chains: OnceCell<Chains>,
+}
+
+impl std::fmt::Debug for Surplus<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Surplus").field("chains", &self.chains).finish_non_exhaustive()
+    }
+}
+
+/// Topic by number, partition, offset.
+type Spot = [i64; 3];
+
+/// Which copies repeat which.
+#[derive(Debug)]
+struct Chains {
+    topics: Vec<String>,
+    numbers: HashMap<String, i64>,
     /// The first copy of its group, of each later copy that stays accused.
-    firsts: HashMap<(&'a str, i32, i64), &'a Place>,
+    firsts: RefCell<Table<Spot, Spot>>,
+}
+
+impl Chains {
+    fn new(share: Share) -> Self {
+        Self { topics: Vec::new(), numbers: HashMap::new(), firsts: RefCell::new(Table::new(share)) }
+    }
+
+    fn add(&mut self, copy: &Copy, earlier: &Place) {
+        let earlier = self.spot_of(&earlier.topic, earlier.partition, earlier.offset);
+        let copy = self.spot_of(&copy.topic, copy.partition, copy.offset);
+        let firsts = self.firsts.get_mut();
+        let first = firsts.get(&earlier).copied().unwrap_or(earlier);
+        *firsts.entry(&copy) = first;
+    }
+
+    fn spot_of(&mut self, topic: &str, partition: i32, offset: i64) -> Spot {
+        let number = self.numbers.get(topic).copied().unwrap_or_else(|| {
+            let number = i64::try_from(self.topics.len()).unwrap_or(i64::MAX);
+            self.topics.push(topic.to_owned());
+            self.numbers.insert(topic.to_owned(), number);
+            number
+        });
+        [number, i64::from(partition), offset]
+    }
+
+    /// The copy that is left, from one that may itself be a repeat.
+    fn original(&self, earlier: &Place) -> Place {
+        self.left(earlier).unwrap_or_else(|| earlier.clone())
+    }
+
+    fn left(&self, earlier: &Place) -> Option<Place> {
+        let mut firsts = self.firsts.borrow_mut();
+        let mut first = [*self.numbers.get(&earlier.topic)?, i64::from(earlier.partition), earlier.offset];
+        for _ in 0..STEPS {
+            match firsts.get(&first) {
+                Some(before) => first = *before,
+                None => break,
+            }
+        }
+        let [topic, partition, offset] = first;
+        let topic = self.topics.get(usize::try_from(topic).ok()?)?.clone();
+        Some(Place { topic, partition: i32::try_from(partition).ok()?, offset })
+    }
+
+    fn check(&self) -> io::Result<()> {
+        Ok(self.firsts.borrow_mut().check()?)
+    }
 }
 
 impl<'a> Surplus<'a> {
-    /// Of findings in a report with these topics.
+    /// Of findings in a report with these topics. What is known of the chains of repeats takes no more than the share.
     #[must_use]
-    pub fn new(findings: &'a [Finding], topics: &'a [TopicReport]) -> Self {
+    pub fn new(findings: &'a Findings<'a>, topics: &'a [TopicReport], share: Share) -> Self {
         let identities = topics.iter().filter_map(|topic| {
             let identity = topic.identity.as_ref()?;
             Some((topic.topic.as_str(), identity.key.as_str()))
@@ -49,44 +119,64 @@ impl<'a> Surplus<'a> {
         let last_stable = leading.filter_map(|(topic, partition)| {
             Some(((topic, partition.partition), partition.last_stable_offset?))
         });
-        let mut firsts = HashMap::new();
-        // Of an aborted copy and a valid one the valid one stays: it repeats nothing that is left.
-        for finding in findings.iter().filter(|finding| finding.code != Code::AbortedThenRetried) {
-            for copy in finding.groups.iter().flat_map(|group| group.copies.iter().skip(1)) {
+        let (identities, last_stable) = (identities.collect(), last_stable.collect());
+        Self { findings, identities, last_stable, share, chains: OnceCell::new() }
+    }
+
+    /// Reads all findings once, where nobody did.
+    fn chains(&self) -> io::Result<&Chains> {
+        if let Some(chains) = self.chains.get() {
+            return Ok(chains);
+        }
+        let mut chains = Chains::new(self.share.clone());
+        (self.findings)(&mut |finding| {
+            // Of an aborted copy and a valid one the valid one stays: it repeats nothing that is left.
+            let accused = finding.groups.iter().filter(|_| finding.code != Code::AbortedThenRetried);
+            for copy in accused.flat_map(|group| group.copies.iter().skip(1)) {
                 if let Some(earlier) = &copy.repeats {
-                    let first = firsts.get(&spot(earlier)).copied().unwrap_or(earlier);
-                    firsts.insert((copy.topic.as_str(), copy.partition, copy.offset), first);
+                    chains.add(copy, earlier);
                 }
             }
-        }
-        Self { findings, identities: identities.collect(), last_stable: last_stable.collect(), firsts }
+            Ok(())
+        })?;
+        chains.check()?;
+        Ok(self.chains.get_or_init(|| chains))
     }
 
     /// The rows, finding by finding. Where the earlier copy is in an aborted transaction, it is the one to
     /// skip, and the later one stays.
-    pub fn rows(&self) -> impl Iterator<Item = ListRow<'a>> {
-        self.findings.iter().flat_map(move |finding| {
-            finding.groups.iter().flat_map(move |group| {
-                let later = group.copies.iter().skip(1);
-                later.filter_map(move |copy| {
+    ///
+    /// # Errors
+    /// That of `each`, or what keeps the findings from being read.
+    pub fn rows(&self, mut each: impl FnMut(&ListRow<'_>) -> io::Result<()>) -> io::Result<()> {
+        let chains = self.chains()?;
+        (self.findings)(&mut |finding| {
+            for group in &finding.groups {
+                for copy in group.copies.iter().skip(1) {
                     if finding.code != Code::AbortedThenRetried {
-                        return Some(self.row(finding, group, copy, copy.repeats.clone(), copy.level));
+                        let repeats = copy.repeats.clone();
+                        each(&self.row(chains, finding, group, copy, repeats, copy.level))?;
+                    } else if let Some(earlier) =
+                        group.copies.iter().find(|one| Some(one.place()) == copy.repeats)
+                    {
+                        each(&self.row(chains, finding, group, earlier, Some(copy.place()), copy.level))?;
                     }
-                    let earlier = group.copies.iter().find(|one| Some(one.place()) == copy.repeats)?;
-                    Some(self.row(finding, group, earlier, Some(copy.place()), copy.level))
-                })
-            })
-        })
+                }
+            }
+            Ok(())
+        })?;
+        chains.check()
     }
 
-    fn row(
+    fn row<'f>(
         &self,
-        finding: &'a Finding,
-        group: &'a Group,
-        copy: &'a Copy,
+        chains: &Chains,
+        finding: &'f Finding,
+        group: &'f Group,
+        copy: &'f Copy,
         repeats: Option<Place>,
         level: Option<Level>,
-    ) -> ListRow<'a> {
+    ) -> ListRow<'f> {
         let topic = copy.topic.as_str();
         let stable = self.last_stable.get(&(topic, copy.partition));
         ListRow {
@@ -101,7 +191,7 @@ impl<'a> Surplus<'a> {
             timestamp: copy.timestamp,
             code: finding.code,
             finding: &finding.id,
-            original: repeats.as_ref().map(|earlier| self.original(earlier).clone()),
+            original: repeats.as_ref().map(|earlier| chains.original(earlier)),
             repeats,
             level,
             visibility: copy.visibility,
@@ -114,31 +204,22 @@ impl<'a> Surplus<'a> {
         }
     }
 
-    /// The copy that is left, from one that may itself be a repeat.
-    fn original<'p>(&'p self, earlier: &'p Place) -> &'p Place {
-        let mut first = earlier;
-        for _ in 0..STEPS {
-            match self.firsts.get(&spot(first)) {
-                Some(before) => first = before,
-                None => break,
-            }
-        }
-        first
-    }
-
     /// How many rows there are, and how many of them read_committed consumers were not given, as a sentence without
     /// full stop.
-    #[must_use]
-    pub fn in_short(&self) -> String {
+    ///
+    /// # Errors
+    /// What keeps the findings from being read.
+    pub fn in_short(&self) -> io::Result<String> {
         let (mut rows, mut never, mut not_yet) = (0_u64, 0_u64, 0_u64);
-        for row in self.rows() {
+        self.rows(|row| {
             rows += 1;
             match row.seen {
                 SeenCommitted::Yes => {}
                 SeenCommitted::Never => never += 1,
                 SeenCommitted::NotYet => not_yet += 1,
             }
-        }
+            Ok(())
+        })?;
         let mut said = counted(rows, "row");
         if never > 0 {
             said = format!(
@@ -153,12 +234,8 @@ impl<'a> Surplus<'a> {
                 number(not_yet)
             );
         }
-        said
+        Ok(said)
     }
-}
-
-fn spot(place: &Place) -> (&str, i32, i64) {
-    (place.topic.as_str(), place.partition, place.offset)
 }
 
 /// Whether read_committed consumers were given a copy.
@@ -372,12 +449,13 @@ mod tests {
         let copies = vec![copy(22, Visibility::Aborted, None), copy(33, Visibility::Committed, Some(22))];
         let told = |code| {
             let findings = [finding(code, copies.clone())];
-            let surplus = Surplus::new(&findings, &[]);
-            let offset = |place: Option<Place>| place.map(|place| place.offset);
-            let row =
-                surplus.rows().map(|row| (row.offset, row.seen, offset(row.repeats), offset(row.original)));
-            let rows: Vec<_> = row.collect();
-            (rows, surplus.in_short())
+            let all = handed(&findings);
+            let surplus = Surplus::new(&*all, &[], Share::default());
+            let offset = |place: Option<&Place>| place.map(|place| place.offset);
+            let rows = of_rows(&surplus, |row| {
+                (row.offset, row.seen, offset(row.repeats.as_ref()), offset(row.original.as_ref()))
+            });
+            (rows, surplus.in_short().unwrap())
         };
         let (rows, said) = told(Code::AbortedThenRetried);
         assert_eq!(rows, [(22, SeenCommitted::Never, Some(33), Some(33))]);
@@ -385,6 +463,21 @@ mod tests {
         let (rows, said) = told(Code::ResendNewSession);
         assert_eq!(rows, [(33, SeenCommitted::Yes, Some(22), Some(22))]);
         assert_eq!(said, "1 row");
+    }
+
+    fn handed(findings: &[Finding]) -> Box<Findings<'_>> {
+        Box::new(|each| findings.iter().try_for_each(each))
+    }
+
+    fn of_rows<T>(surplus: &Surplus<'_>, of: impl Fn(&ListRow<'_>) -> T) -> Vec<T> {
+        let mut rows = Vec::new();
+        surplus
+            .rows(|row| {
+                rows.push(of(row));
+                Ok(())
+            })
+            .unwrap();
+        rows
     }
 
     fn copy(offset: i64, visibility: Visibility, repeats: Option<i64>) -> Copy {
@@ -415,14 +508,17 @@ mod tests {
             ),
             finding(Code::AbortedThenRetried, vec![copy(10, Aborted, None), copy(20, Committed, Some(10))]),
         ];
-        let surplus = Surplus::new(&findings, &[]);
-        let rows: Vec<_> =
-            surplus.rows().map(|row| (row.offset, row.original.map(|place| place.offset))).collect();
-        assert_eq!(rows, [(50, Some(20)), (30, Some(20)), (40, Some(20)), (10, Some(20))]);
+        let all = handed(&findings);
+        for limit in [0, usize::MAX] {
+            let surplus = Surplus::new(&*all, &[], Share { limit, ..Share::default() });
+            let rows = of_rows(&surplus, |row| (row.offset, row.original.as_ref().map(|place| place.offset)));
+            assert_eq!(rows, [(50, Some(20)), (30, Some(20)), (40, Some(20)), (10, Some(20))]);
+        }
         // Of a report that turns in circles it is some copy, and the list has an end.
         let circle =
             [finding(Code::ResendNewSession, vec![copy(1, Committed, None), copy(1, Committed, Some(1))])];
-        assert_eq!(Surplus::new(&circle, &[]).rows().count(), 1);
+        let all = handed(&circle);
+        assert_eq!(of_rows(&Surplus::new(&*all, &[], Share::default()), |_| ()).len(), 1);
     }
 
     #[test]
@@ -438,10 +534,11 @@ mod tests {
             }],
             ..TopicReport::default()
         }];
-        let surplus = Surplus::new(&findings, &topics);
-        let seen: Vec<_> = surplus.rows().map(|row| row.seen).collect();
-        assert_eq!(seen, [SeenCommitted::Yes, SeenCommitted::NotYet]);
-        assert!(surplus.in_short().starts_with("2 rows, 1 in or behind an open"), "{}", surplus.in_short());
+        let all = handed(&findings);
+        let surplus = Surplus::new(&*all, &topics, Share::default());
+        assert_eq!(of_rows(&surplus, |row| row.seen), [SeenCommitted::Yes, SeenCommitted::NotYet]);
+        let said = surplus.in_short().unwrap();
+        assert!(said.starts_with("2 rows, 1 in or behind an open"), "{said}");
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use super::super::groups::PartitionView;
 use super::OF_THE_LIST;
 use super::lookup::At;
-use crate::candidates::spill::{Element, RunReader, Sorted, Sorter};
 use crate::candidates::{Fingerprint, Row};
 use crate::error::AuditError;
+use crate::spill::{Element, RunReader, Sorted, Sorter};
 use crate::units::Offset;
 use std::collections::BTreeSet;
 use std::io;

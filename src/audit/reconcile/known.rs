@@ -6,11 +6,11 @@ use super::super::pass::PartitionOutcome;
 use super::super::topics::Topics;
 use super::join::Found;
 use crate::candidates::DigestKey;
-use crate::candidates::spill::Sorter;
 use crate::facts::PartitionContext;
 use crate::finding::Finding;
 use crate::input::Inventory;
 use crate::relations::Relations;
+use crate::spill::Sorter;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the audit of the same files knows.

@@ -4,9 +4,9 @@
 use super::super::copies::{self, SecondLook};
 use super::super::groups::Wanted;
 use crate::candidates::Fingerprint;
-use crate::candidates::spill::Sorter;
 use crate::error::AuditError;
 use crate::relations::Candidate;
+use crate::spill::Sorter;
 use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
 

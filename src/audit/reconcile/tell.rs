@@ -12,7 +12,7 @@ use crate::candidates::Fingerprint;
 use crate::error::AuditError;
 use crate::expected::{Entries, Entry};
 use crate::finding::{BusinessKey, Finding, rfc3339};
-use crate::judgement::duplicates::{self, Examples};
+use crate::judgement::duplicates::{self, SurplusChoice};
 use crate::relations::Candidate;
 use crate::report::missing_list;
 use crate::report::reconcile::{
@@ -167,7 +167,7 @@ impl<'k> Telling<'k> {
         let mut places = join.unexpected_places.clone();
         places.extend(self.stretches.places());
         places.extend(self.acknowledgements.places());
-        self.name_findings();
+        self.name_findings()?;
         let unexplained = self.answer.stored_more.keys.iter().zip(&self.more_places);
         places.extend(
             unexplained
@@ -232,12 +232,10 @@ impl<'k> Telling<'k> {
     }
 
     /// Names the findings that explain the listed keys that are stored more than once.
-    fn name_findings(&mut self) {
+    fn name_findings(&mut self) -> Result<(), AuditError> {
         if self.more_places.is_empty() {
-            return;
+            return Ok(());
         }
-        let mut all = duplicates::findings(self.known.relations, Examples::All);
-        crate::judgement::identify(&mut all, self.known.topic_ids);
         let directory = |at: &At| {
             let note = self.known.relations.partitions.get(usize::try_from(at.0).ok()?)?;
             Some((note.directory.clone(), at.1.0))
@@ -249,18 +247,20 @@ impl<'k> Telling<'k> {
             }
         }
         let mut ids: Vec<BTreeSet<String>> = vec![BTreeSet::new(); self.more_places.len()];
-        for finding in &all {
-            for copy in finding.groups.iter().flat_map(|group| &group.copies) {
-                let place = (copy.directory.clone(), copy.offset);
-                for &index in wanted.get(&place).into_iter().flatten() {
+        let all = SurplusChoice::default();
+        duplicates::in_parts(self.known.relations, &all, self.known.topic_ids, |finding| {
+            for copy in finding.groups.into_iter().flat_map(|group| group.copies) {
+                for &index in wanted.get(&(copy.directory, copy.offset)).into_iter().flatten() {
                     if let Some(ids) = ids.get_mut(index) {
                         ids.insert(finding.id.clone());
                     }
                 }
             }
-        }
+            Ok::<_, AuditError>(())
+        })?;
         for (key, ids) in self.answer.stored_more.keys.iter_mut().zip(ids) {
             key.findings = ids.into_iter().collect();
         }
+        Ok(())
     }
 }

@@ -10,11 +10,11 @@
 
 use super::super::pass::{PartitionOutcome, Subject};
 use super::pairs::{DirPair, MatchedBy};
-use crate::candidates::spill::{Element, RunReader, Sorter};
 use crate::candidates::{Fingerprint, RowStore};
 use crate::error::AuditError;
 use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
+use crate::spill::{Element, RunReader, Sorter};
 use crate::units::Offset;
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -26,7 +26,6 @@ use super::prepare::{Chosen, subject};
 use super::topics::Topics;
 use super::watch::LateStop;
 use super::{AuditOptions, Stage, compared, in_pool};
-use crate::candidates::spill::TempSpace;
 use crate::candidates::{DigestKey, RowStore};
 use crate::compare;
 use crate::error::AuditError;
@@ -39,6 +38,7 @@ use crate::relations::Relations;
 use crate::report::answer::Reading;
 use crate::report::compare::Compared;
 use crate::report::model::Coverage;
+use crate::spill::{Share, TempSpace};
 use pairs::MatchedBy;
 use std::path::PathBuf;
 
@@ -123,13 +123,16 @@ fn compare_all(
         (TempSpace::new(options.memory.temp_dir.clone()), options.memory.shares(options.limits));
     let mut rows = RowStore::new(shares.rows, space.clone());
     options.watch.enter(Stage::Reading);
-    let pass = Pass { mode: options.mode, threads, digest_key, large: &large, watch: &options.watch };
-    let outcomes = pass::read_all(&subjects, &pass, &mut rows, &mut |_, _| ())?;
+    let share = |limit: usize| Share { limit, space: space.clone() };
+    let producers = share(shares.producers);
+    let (mode, large_batches, watch) = (options.mode, &large, &options.watch);
+    let pass = Pass { mode, threads, digest_key, large: large_batches, watch, producers: &producers };
+    let outcomes = pass::read_all(&subjects, &pass, &mut rows, &mut |_, _| Ok(()))?;
     mirror::keyed(&pairs, &outcomes, &matching)?;
     options.watch.enter(Stage::Comparing);
     let logs = mirror::Logs { subjects: &subjects, outcomes: &outcomes };
     let mut mirrors = mirror::matched(rows, &pairs, logs, listed, || {
-        crate::candidates::spill::Sorter::new(shares.wanted, space.clone())
+        crate::spill::Sorter::new(shares.wanted, space.clone())
     })?;
 
     let judged: Vec<_> = subjects
@@ -137,9 +140,9 @@ fn compare_all(
         .map(|subject| &subject.context)
         .zip(outcomes.iter().map(|outcome| &outcome.facts))
         .collect();
-    let sessions = Sessions::build(&judged);
+    let mut sessions = Sessions::build(&judged, producers.clone())?;
     let logs: Vec<_> = subjects.iter().map(|subject| &subject.context).zip(&outcomes).collect();
-    let relations = relations(&inventory, &logs, &sessions, &internal);
+    let mut relations = relations(&inventory, &logs, &sessions, &internal, &share(shares.relations))?;
     let look = SecondLook {
         subjects: &subjects,
         outcomes: &outcomes,
@@ -188,7 +191,7 @@ fn compare_all(
     }
     options.watch.enter(Stage::Judging);
     tell::add_records(&mut answer, &told_pairs, &look, &relations, listed, || {
-        crate::candidates::spill::Sorter::new(shares.wanted, space.clone())
+        crate::spill::Sorter::new(shares.wanted, space.clone())
     })?;
     answer.findings = judgement::replicas::judge(&replicas);
     // What each log says by itself; a topic whose replicas contradict each other in this is told once.
@@ -202,7 +205,7 @@ fn compare_all(
         }
     }
     judgement::identify(&mut answer.findings, &std::collections::BTreeMap::new());
-    let events = tell::events(&inventory, &judged, &of_pairs, &answer.findings, &internal);
+    let events = tell::events(&inventory, &judged, &of_pairs, &answer.findings, &internal, &producers)?;
     let most = if listed == usize::MAX { usize::MAX } else { EVENTS };
     (answer.events, answer.events_omitted) = judgement::weightiest(events, most);
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
@@ -229,6 +232,8 @@ fn compare_all(
     let (mut coverage, complete) = super::assemble::coverage_alone(&parts);
     // Events name them in sentences alone.
     coverage.names.extend(internal.commits.rewinds().iter().map(|rewind| ("group", rewind.group.clone())));
+    sessions.check()?;
+    relations.check()?;
     let reading = if interrupted { Reading::Interrupted } else { Reading::of_complete(complete) };
     Ok(SideBySide { compared: answer, coverage, reading, as_of })
 }
@@ -247,7 +252,8 @@ fn relations(
     logs: &[(&crate::facts::PartitionContext, &pass::PartitionOutcome)],
     sessions: &Sessions,
     internal: &InternalTopics,
-) -> Relations {
+    share: &Share,
+) -> Result<Relations, AuditError> {
     let topics = Topics::of(inventory);
     let plans: Vec<TopicPlan> = topics
         .all
@@ -258,5 +264,7 @@ fn relations(
         })
         .collect();
     let led: Vec<usize> = (0..inventory.partitions.len()).collect();
-    super::assemble::relations_base(inventory, &topics, &plans, logs, sessions, &led, internal)
+    let mut relations = super::assemble::relations_base(inventory, &topics, &plans, logs, internal);
+    relations.sessions = super::assemble::session_notes(sessions, &led, internal, share)?;
+    Ok(relations)
 }

@@ -7,7 +7,6 @@ use super::super::pass::{PartitionOutcome, Subject};
 use super::super::reconcile::lookup;
 use super::mirror::Matched;
 use super::pairs::DirPair;
-use crate::candidates::spill::Sorter;
 use crate::compare::{
     Comparison, DecidingKind, Difference, DifferenceKind, Epochs, Rest, Side as Of, Writers,
 };
@@ -20,6 +19,7 @@ use crate::plan::KeyChoice;
 use crate::relations::Relations;
 use crate::report::compare::{Compared, Lacks, OneSided, Pair, Range, Side, SnapshotPair};
 use crate::report::model::LeaderEpochStart;
+use crate::spill::{Share, Sorter};
 use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -260,7 +260,8 @@ pub(super) fn events(
     of_pairs: &[usize],
     findings: &[Finding],
     internal: &InternalTopics,
-) -> Vec<Event> {
+    share: &Share,
+) -> Result<Vec<Event>, AuditError> {
     let chosen: Vec<_> = of_pairs.iter().filter_map(|&at| judged.get(at).copied()).collect();
     let mut shown_by: BTreeMap<(String, i32, i64, EventKind, String), Vec<&str>> = BTreeMap::new();
     let mut copies: BTreeMap<(&str, i32), usize> = BTreeMap::new();
@@ -271,13 +272,13 @@ pub(super) fn events(
         let (Some(dir), Some(one)) = (inventory.partitions.get(at), judged.get(at)) else { continue };
         *copies.entry((&dir.topic, dir.partition)).or_default() += 1;
         let alone = [*one];
-        for event in judgement::events(&alone, &Sessions::build(&alone), &[], &[], &[]) {
+        for event in judgement::events(&alone, &Sessions::build(&alone, share.clone())?, &[], &[], &[]) {
             shown_by.entry(key(&event)).or_default().push(&dir.display);
         }
     }
     let mut events = judgement::events(
         &chosen,
-        &Sessions::build(&chosen),
+        &Sessions::build(&chosen, share.clone())?,
         internal.commits.rewinds(),
         findings,
         &internal.producer_id_blocks(),
@@ -290,7 +291,7 @@ pub(super) fn events(
             event.detail = format!("only in {}: {}", by.join(", "), event.detail);
         }
     }
-    events
+    Ok(events)
 }
 
 /// Adds the first records of what differs.

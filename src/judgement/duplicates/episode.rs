@@ -2,12 +2,12 @@
 
 use super::pair::{self, Pair};
 use super::{Examples, SurplusChoice, Words, restored};
-use crate::candidates::spill::Shelf;
 use crate::finding::phrase::{offsets, range};
 use crate::finding::{
     BusinessKey, Cause, Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window,
 };
 use crate::relations::{RelatedPair, Relations, SessionNote, StoredCopy, TopicNote};
+use crate::spill::Shelf;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -81,7 +81,7 @@ impl<'r> Episode<'r> {
     pub(super) fn sessions(&self) -> Vec<&'r SessionNote> {
         let indexes: BTreeSet<u32> =
             self.pairs().flat_map(|p| [p.earlier.session, p.later.session]).flatten().collect();
-        indexes.into_iter().filter_map(|at| self.relations.sessions.get(usize::try_from(at).ok()?)).collect()
+        indexes.into_iter().filter_map(|at| self.relations.sessions.get(at)).collect()
     }
 
     /// The surplus copies with their predecessors.
@@ -311,29 +311,13 @@ impl<'r> Episode<'r> {
             Examples::AtMost(limit) => limit,
             Examples::All => usize::MAX,
         };
-        let mut partitions = BTreeSet::new();
         let (mut first_time, mut last_time) = (None::<i64>, None::<i64>);
-        for pair in self.pairs() {
-            let note = pair.partition(&pair.later);
-            partitions.extend(note.map(|note| (note.topic, note.partition)));
-            if let Some(time) = pair.later.timestamp {
-                first_time = Some(first_time.map_or(time, |first| first.min(time)));
-                last_time = Some(last_time.map_or(time, |last| last.max(time)));
-            }
+        for time in self.pairs().filter_map(|pair| pair.later.timestamp) {
+            first_time = Some(first_time.map_or(time, |first| first.min(time)));
+            last_time = Some(last_time.map_or(time, |last| last.max(time)));
         }
-        let topic_of = |at: u32| {
-            let topic = usize::try_from(at).ok().and_then(|at| self.relations.topics.get(at));
-            topic.map_or_else(String::new, |topic| topic.name.clone())
-        };
-        let partitions: BTreeSet<(String, i32)> =
-            partitions.into_iter().map(|(topic, partition)| (topic_of(topic), partition)).collect();
-        // Several where topics are joined; the one with the finding comes first.
-        let mut topics = vec![self.topic_name().to_owned()];
-        for (topic, _) in &partitions {
-            if !topics.contains(topic) && !topic.is_empty() {
-                topics.push(topic.clone());
-            }
-        }
+        let partitions = self.partitions();
+        let topics = self.topics_of(&partitions);
         let (unlisted, unlisted_seen) = match self.code {
             Code::RestoredCopy => restored::unlisted(self),
             _ => (0, 0),
@@ -369,6 +353,46 @@ impl<'r> Episode<'r> {
             groups_omitted: count(self.groups.saturating_sub(limit)) + unlisted,
             ..Finding::empty(self.code)
         }
+    }
+
+    /// The partitions that hold surplus copies, by their names.
+    fn partitions(&self) -> BTreeSet<(String, i32)> {
+        let note = |pair: Pair<'_>| pair.partition(&pair.later).map(|note| (note.topic, note.partition));
+        let partitions: BTreeSet<(u32, i32)> = self.pairs().filter_map(note).collect();
+        let topic_of = |at: u32| {
+            let topic = usize::try_from(at).ok().and_then(|at| self.relations.topics.get(at));
+            topic.map_or_else(String::new, |topic| topic.name.clone())
+        };
+        partitions.into_iter().map(|(topic, partition)| (topic_of(topic), partition)).collect()
+    }
+
+    /// Several where topics are joined; the one with the finding comes first.
+    fn topics_of(&self, partitions: &BTreeSet<(String, i32)>) -> Vec<String> {
+        let mut topics = vec![self.topic_name().to_owned()];
+        for (topic, _) in partitions {
+            if !topics.contains(topic) && !topic.is_empty() {
+                topics.push(topic.clone());
+            }
+        }
+        topics
+    }
+
+    /// The topics of the finding.
+    pub(super) fn topics(&self) -> Vec<String> {
+        self.topics_of(&self.partitions())
+    }
+
+    /// Each surplus copy behind the one that it repeats.
+    pub(super) fn twos(&self) -> impl Iterator<Item = Group> {
+        let (mut last, mut key) = (None, no_key());
+        self.pairs().map(move |pair| {
+            if last.replace(pair.group) != Some(pair.group) {
+                let note = self.relations.groups.note(&pair.row);
+                key = note.map_or_else(no_key, |note| note.business_key);
+            }
+            let copies = vec![self.copy(&pair.earlier, None), self.copy(&pair.later, Some(&pair))];
+            Group { business_key: key.clone(), copies, copies_omitted: 0 }
+        })
     }
 
     /// The first groups with the copies that this finding is about: the predecessor of the first one, then

@@ -20,6 +20,7 @@ mod gather;
 mod misplaced;
 mod new_session;
 mod pair;
+mod parts;
 mod phrase;
 mod pipeline;
 mod publication;
@@ -38,6 +39,7 @@ use crate::relations::Relations;
 pub use choice::SurplusChoice;
 use episode::Episode;
 use pair::Pair;
+pub use parts::in_parts;
 pub use pipeline::is_fed_from;
 
 /// How many examples a finding carries.
@@ -76,6 +78,12 @@ fn finding(episode: &Episode<'_>, words: Words, examples: Examples) -> Finding {
         _ => {}
     }
     finding
+}
+
+/// How many surplus copies all findings together tell of.
+#[must_use]
+pub fn surplus(relations: &Relations) -> u64 {
+    gather::gather(relations).iter().map(|episode| episode::count(episode.surplus())).sum()
 }
 
 /// The mechanism that joins a surplus copy and its predecessor; `None` where equal records are what

@@ -313,7 +313,7 @@ fn publications(episode: &Episode<'_>) -> Option<usize> {
         }
     }
     let writes_the_set = |at: &&u32| {
-        let session = usize::try_from(**at).ok().and_then(|at| episode.relations.sessions.get(at));
+        let session = episode.relations.sessions.get(**at);
         session.is_some_and(|session| {
             let here = session.spans.iter().filter(|span| {
                 pair::partition(episode.relations, span.partition)

@@ -108,7 +108,7 @@ impl<'r> Pair<'r> {
 }
 
 pub(super) fn session<'r>(relations: &'r Relations, copy: &StoredCopy) -> Option<&'r SessionNote> {
-    relations.sessions.get(usize::try_from(copy.session?).ok()?)
+    relations.sessions.get(copy.session?)
 }
 
 pub(super) fn partition(relations: &Relations, index: u32) -> Option<&PartitionNote> {

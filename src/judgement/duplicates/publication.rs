@@ -161,7 +161,7 @@ pub(super) fn published(
     repeats: &BTreeMap<Repeat, Overlap>,
     groups: &Repeated,
 ) -> BTreeSet<Repeat> {
-    let session = |at: u32| usize::try_from(at).ok().and_then(|at| relations.sessions.get(at));
+    let session = |at: u32| relations.sessions.get(at);
     let mut touched: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
     for (&(_, earlier, later), overlap) in repeats {
         touched.entry((earlier, later)).or_default().extend(overlap.partitions());

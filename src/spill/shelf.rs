@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 /// Bytes that are read, or written to a file, at once.
 const BUFFER: usize = 256 << 10;
+/// Bytes that are read at once where few elements are asked for.
+const FEW: usize = 256;
 
 /// Takes elements one behind the other.
 #[derive(Debug)]
@@ -136,6 +138,14 @@ enum Kept<T> {
     Written(Arc<File>),
 }
 
+impl<T> Default for Shelf<T> {
+    /// Of nothing.
+    fn default() -> Self {
+        let space = TempSpace::new(TempSpace::default_directory());
+        Self { space, kept: Kept::Held(Arc::default()), end: 0 }
+    }
+}
+
 impl<T: Element + Clone> Shelf<T> {
     /// All elements.
     #[must_use]
@@ -154,7 +164,13 @@ impl<T: Element + Clone> Shelf<T> {
     /// # Errors
     /// [`AuditError`] when the temporary file cannot be read.
     pub fn at(&self, start: u64) -> Result<Option<T>, AuditError> {
-        self.read(start, self.end, 256).next().transpose()
+        self.few_from(start).next().transpose()
+    }
+
+    /// The elements from a place on, of which few are asked for.
+    #[must_use]
+    pub fn few_from(&self, start: u64) -> Reading<T> {
+        self.read(start, self.end, FEW)
     }
 
     fn read(&self, start: u64, end: u64, buffer: usize) -> Reading<T> {

@@ -39,7 +39,7 @@ impl TempSpace {
     }
 
     /// Checks that `bytes` more can be written.
-    pub(in crate::candidates) fn require(&self, bytes: u64) -> Result<(), AuditError> {
+    pub(crate) fn require(&self, bytes: u64) -> Result<(), AuditError> {
         let free = self.free().map_err(|source| self.failed(source))?;
         let Some(free) = free.map(|free| free.saturating_sub(RESERVE)).filter(|free| *free < bytes) else {
             return Ok(());
@@ -48,7 +48,7 @@ impl TempSpace {
     }
 
     /// An error that names the directory.
-    pub(in crate::candidates) fn failed(&self, source: io::Error) -> AuditError {
+    pub(crate) fn failed(&self, source: io::Error) -> AuditError {
         AuditError::Temporary { directory: self.directory.clone(), source }
     }
 

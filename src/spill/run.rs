@@ -19,25 +19,30 @@ pub struct RunWriter {
 
 impl RunWriter {
     /// An empty file.
-    pub(in crate::candidates) fn new(space: &TempSpace) -> Result<Self, AuditError> {
+    pub(crate) fn new(space: &TempSpace) -> Result<Self, AuditError> {
         Ok(Self { file: space.file()?, buffer: Vec::new(), written: 0 })
     }
 
     /// Appends one element.
-    pub(in crate::candidates) fn put<T: Element>(&mut self, element: &T) -> io::Result<()> {
+    pub(crate) fn put<T: Element>(&mut self, element: &T) -> io::Result<()> {
         element.put(&mut self.buffer);
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
+    /// Where the next element will stand.
+    pub(super) fn position(&self) -> u64 {
+        self.written.saturating_add(u64::try_from(self.buffer.len()).unwrap_or(u64::MAX))
+    }
+
     /// Writes what is in the buffer and gives it back; says how long the file is.
-    pub(in crate::candidates) fn end(&mut self) -> io::Result<u64> {
+    pub(crate) fn end(&mut self) -> io::Result<u64> {
         self.flush()?;
         self.buffer = Vec::new();
         Ok(self.written)
     }
 
     /// The file, to be read.
-    pub(in crate::candidates) fn into_file(self) -> Arc<File> {
+    pub(crate) fn into_file(self) -> Arc<File> {
         Arc::new(self.file)
     }
 
@@ -62,12 +67,12 @@ pub struct RunReader {
 
 impl RunReader {
     /// The bytes from `start` up to `end`, through a buffer of `capacity` bytes.
-    pub(in crate::candidates) fn new(file: Arc<File>, start: u64, end: u64, capacity: usize) -> Self {
+    pub(crate) fn new(file: Arc<File>, start: u64, end: u64, capacity: usize) -> Self {
         Self { file, position: start, end, buffer: Vec::new(), at: 0, capacity: capacity.max(1) }
     }
 
     /// The next element; `None` at the end.
-    pub(in crate::candidates) fn next<T: Element>(&mut self) -> io::Result<Option<T>> {
+    pub(crate) fn next<T: Element>(&mut self) -> io::Result<Option<T>> {
         if self.at == self.buffer.len() && self.position >= self.end {
             return Ok(None);
         }
