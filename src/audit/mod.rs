@@ -269,8 +269,13 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     notes.extend(doubts);
     let blocks = internal.producer_id_blocks();
     let most = if request.is_some() { usize::MAX } else { assemble::most_events(options) };
-    let mut events =
-        judgement::events_at_most(&logs.judged, &logs.sessions, &relations, &findings, &blocks, most);
+    let mut events = match options.snapshots {
+        SnapshotStates::Checked => {
+            judgement::events_at_most(&logs.judged, &logs.sessions, &relations, &findings, &blocks, most)
+        }
+        // Whoever asks for the state of each producer is not told what happened when.
+        SnapshotStates::Told => (Vec::new(), 0),
+    };
     let found = request.map(|request| {
         let story = trace::Story {
             relations: &relations,

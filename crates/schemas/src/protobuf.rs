@@ -35,7 +35,7 @@ impl DescriptorSet {
         }
     }
 
-    /// The field at `path` of a message that is not framed: the file's only one, or the first.
+    /// The field at `path` of a message that is not framed, where the file has one message alone.
     pub(crate) fn member(&self, bytes: &[u8], path: &[String]) -> Result<Option<Member>, Undecoded> {
         match self.messages.as_slice() {
             [message] => member(message, bytes, path),
