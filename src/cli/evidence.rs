@@ -253,7 +253,8 @@ impl EvidenceArguments {
             Schemas::load(Path::new("")).map_err(refuse)?
         };
         for key in needing {
-            key.set_schemas(&schemas);
+            let set = key.set_schemas(&schemas);
+            set.map_err(|reason| AuditError::Usage(format!("key {key}: {reason}")))?;
         }
         Ok(choice)
     }

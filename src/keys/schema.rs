@@ -27,6 +27,14 @@ impl Encoding {
             Self::Protobuf => "protobuf",
         }
     }
+
+    /// How the files that hold its schemas end.
+    const fn files(self) -> &'static str {
+        match self {
+            Self::Avro => ".avsc",
+            Self::Protobuf => ".desc or .binpb",
+        }
+    }
 }
 
 /// A field of an encoded value.
@@ -43,8 +51,12 @@ impl SchemaKey {
         Self { encoding, pointer, schemas: None }
     }
 
-    pub(super) fn set_schemas(&mut self, schemas: &Schemas) {
+    pub(super) fn set_schemas(&mut self, schemas: &Schemas) -> Result<(), String> {
+        if !schemas.has(self.encoding) {
+            return Err(format!("the directory of --schema holds no {} file", self.encoding.files()));
+        }
         self.schemas = Some(schemas.clone());
+        Ok(())
     }
 
     pub(super) fn extract<'a>(&self, value: Option<&'a [u8]>) -> Part<'a> {
@@ -98,6 +110,13 @@ mod decoder {
             loaded.map(|schemas| Self(Arc::new(schemas))).map_err(|error| error.to_string())
         }
 
+        pub(super) fn has(&self, encoding: Encoding) -> bool {
+            match encoding {
+                Encoding::Avro => self.0.has_avro(),
+                Encoding::Protobuf => self.0.has_protobuf(),
+            }
+        }
+
         pub(super) fn part<'a>(&self, encoding: Encoding, value: &[u8], path: &[String]) -> Part<'a> {
             let found = match encoding {
                 Encoding::Avro => self.0.avro(value, path),
@@ -136,6 +155,11 @@ mod decoder {
         pub fn load(_directory: &Path) -> Result<Self, String> {
             Err("this build reads no Avro and no Protobuf: cargo install dedup-audit --features schemas"
                 .to_owned())
+        }
+
+        pub(super) fn has(&self, _encoding: Encoding) -> bool {
+            let Self(()) = self;
+            false
         }
 
         pub(super) fn part<'a>(&self, _encoding: Encoding, _value: &[u8], _path: &[String]) -> Part<'a> {

@@ -148,12 +148,16 @@ impl KeySpec {
     }
 
     /// Gives it the schemas.
-    pub fn set_schemas(&mut self, schemas: &Schemas) {
+    ///
+    /// # Errors
+    /// A sentence where none of them is for its values.
+    pub fn set_schemas(&mut self, schemas: &Schemas) -> Result<(), String> {
         for part in &mut self.parts {
             if let KeyPart::Schema(key) = part {
-                key.set_schemas(schemas);
+                key.set_schemas(schemas)?;
             }
         }
+        Ok(())
     }
 
     /// The keys in their order; at least one.

@@ -223,4 +223,9 @@ fn fields_of_avro_values_are_keys() {
     assert_eq!(surplus(&report), 5);
     let refused = run(&["scan", log.to_str().unwrap(), "--key", "avro:/id"]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("name their directory with --schema"));
+    // Without any schema for its values no record could have the key.
+    let other = ["--key", "protobuf:/id", "--schema", schemas.to_str().unwrap()];
+    let refused = run(&[&["scan", log.to_str().unwrap()][..], &other].concat());
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("holds no .desc or .binpb file"), "{said}");
 }

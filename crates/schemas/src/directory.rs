@@ -62,6 +62,11 @@ impl<T> ById<T> {
         self.numbered.get(&id)
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.numbered.is_empty() && self.only.is_none()
+    }
+
     /// The schema whose file is not named after an id.
     pub(crate) const fn only(&self) -> Option<&T> {
         self.only.as_ref()
@@ -130,8 +135,17 @@ fn load_protobuf(directory: &Path, files: &[SchemaFile]) -> Result<ById<Descript
     Ok(schemas)
 }
 
-fn no_schema(file: &SchemaFile, reason: &dyn std::fmt::Display) -> SchemaError {
-    SchemaError::NoSchema { path: file.path.clone(), reason: reason.to_string() }
+fn no_schema(file: &SchemaFile, error: &dyn std::error::Error) -> SchemaError {
+    let mut reason = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let words = error.to_string();
+        if !reason.contains(&words) {
+            reason = format!("{reason}: {words}");
+        }
+        source = error.source();
+    }
+    SchemaError::NoSchema { path: file.path.clone(), reason }
 }
 
 /// The files with one of these extensions, by name.

@@ -61,6 +61,18 @@ impl Schemas {
         directory::load(directory)
     }
 
+    /// Whether there is a schema for Avro values.
+    #[must_use]
+    pub fn has_avro(&self) -> bool {
+        !self.avro.is_empty()
+    }
+
+    /// Whether there is a schema for Protobuf messages.
+    #[must_use]
+    pub fn has_protobuf(&self) -> bool {
+        !self.protobuf.is_empty()
+    }
+
     /// The field at `path` in an Avro value; `None` where it is null or not there.
     ///
     /// # Errors

@@ -16,8 +16,11 @@ pub(crate) struct DescriptorSet {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DescriptorSetError {
     /// It is no descriptor set.
-    #[error("no descriptor set: {0}")]
+    #[error("no descriptor set: {0} (protoc --include_imports --descriptor_set_out=FILE makes one)")]
     NoSet(#[from] DescriptorError),
+    /// It holds nothing.
+    #[error("no descriptor set: no file is described in it")]
+    Empty,
     /// Nothing tells which of its files has the messages.
     #[error("{0} of its files are imported by no other one: make a set for one file and its imports")]
     Roots(usize),
@@ -31,6 +34,7 @@ impl DescriptorSet {
         let roots: Vec<FileDescriptor> = pool.files().filter(|file| !imported.contains(file)).collect();
         match roots.as_slice() {
             [root] => Ok(Self { messages: root.messages().collect() }),
+            [] => Err(DescriptorSetError::Empty),
             _ => Err(DescriptorSetError::Roots(roots.len())),
         }
     }

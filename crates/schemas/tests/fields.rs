@@ -39,10 +39,12 @@ fn framed(id: u8, value: &[u8]) -> Vec<u8> {
     [&[0, 0, 0, 0, id], value].concat()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is held against what the calls return")]
 fn text(text: &str) -> Result<Option<Member>, Undecoded> {
     Ok(Some(Member::Text(text.to_owned())))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is held against what the calls return")]
 fn other(text: &str) -> Result<Option<Member>, Undecoded> {
     Ok(Some(Member::Other(text.to_owned())))
 }
@@ -116,8 +118,11 @@ fn hostile_avro_ends_in_no_time() {
 fn directories_that_do_not_tell_are_refused() {
     let error = |files: &[(&str, &[u8])]| schemas(files).unwrap_err().to_string();
     assert!(error(&[("readme.txt", b"")]).contains("no .avsc, .desc or .binpb file"));
-    assert!(error(&[("a.avsc", b"{")]).contains("a.avsc"));
+    let cut = error(&[("a.avsc", br#"{"type":"record""#)]);
+    assert!(cut.contains("a.avsc") && cut.contains("line 1 column 16"), "{cut}");
     assert!(error(&[("a.desc", b"\xff")]).contains("a.desc: no descriptor set"));
+    // A field that descriptor sets do not have.
+    assert!(error(&[("a.desc", b"x\n")]).contains("no file is described in it"));
     let two: [(&str, &[u8]); 2] = [("a.avsc", br#""string""#), ("b.avsc", br#""int""#)];
     assert!(error(&two).contains("2 avsc files without a registry id"));
     assert!(Schemas::load(Path::new("/no/such/directory")).unwrap_err().to_string().contains("/no/such"));
