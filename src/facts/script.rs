@@ -26,6 +26,12 @@ pub(crate) fn fold(script: &str) -> PartitionFacts {
     fold_in(PartitionContext::default(), script).1
 }
 
+/// Folds scripts, each as the partition of its place.
+pub(crate) fn fold_partitions(scripts: &[&str]) -> Vec<(PartitionContext, PartitionFacts)> {
+    let context = |partition| PartitionContext { partition, ..PartitionContext::default() };
+    (0..).zip(scripts).map(|(partition, script)| fold_in(context(partition), script)).collect()
+}
+
 /// Folds a script beside what the context says.
 pub(crate) fn fold_in(mut context: PartitionContext, script: &str) -> (PartitionContext, PartitionFacts) {
     let (events, bases) = events(script, context.segment_bases.first().copied());

@@ -536,16 +536,10 @@ fn ineffective(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::PartitionContext;
-    use crate::facts::script::fold_in;
+    use crate::facts::script::fold_partitions;
 
     fn judged(scripts: &[&str]) -> Vec<Finding> {
-        let all: Vec<_> = (0..)
-            .zip(scripts)
-            .map(|(partition, script)| {
-                fold_in(PartitionContext { partition, ..PartitionContext::default() }, script)
-            })
-            .collect();
+        let all = fold_partitions(scripts);
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
         judge(&partitions, &Sessions::build(&partitions, crate::spill::Share::default()).unwrap())
     }

@@ -442,16 +442,10 @@ impl Aborted<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::PartitionContext;
-    use crate::facts::script::fold_in;
+    use crate::facts::script::fold_partitions;
 
     fn judged(scripts: &[&str]) -> Vec<(Severity, Confidence, usize)> {
-        let all: Vec<_> = (0..)
-            .zip(scripts)
-            .map(|(partition, script)| {
-                fold_in(PartitionContext { partition, ..PartitionContext::default() }, script)
-            })
-            .collect();
+        let all = fold_partitions(scripts);
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
         let findings = judge(&partitions);
         assert!(findings.iter().all(|finding| finding.code == Code::TransactionAnomaly));

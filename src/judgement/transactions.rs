@@ -329,17 +329,12 @@ pub(super) fn shown(context: &PartitionContext, span: &TransactionSpan) -> Trans
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::script::{START, fold_in};
+    use crate::facts::script::{START, fold_in, fold_partitions};
     use crate::facts::{Snapshot, SnapshotEntry};
     use crate::units::{Offset, ProducerEpoch};
 
     fn judged_at(scripts: &[&str], as_of: i64) -> Vec<Finding> {
-        let all: Vec<_> = (0..)
-            .zip(scripts)
-            .map(|(partition, script)| {
-                fold_in(PartitionContext { partition, ..PartitionContext::default() }, script)
-            })
-            .collect();
+        let all = fold_partitions(scripts);
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
         judge(&partitions, &TransactionalIds::default(), Some(as_of))
     }
