@@ -1,13 +1,15 @@
 //! The surplus copies of one incident: what can be said of them, and the finding that they make.
 
 use super::pair::{self, Pair};
-use super::{Examples, SurplusChoice, Words, restored};
+use super::{Examples, SurplusChoice, Words, reread, restored};
+use crate::facts::Rewind;
 use crate::finding::phrase::{offsets, range};
 use crate::finding::{
     BusinessKey, Cause, Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window,
 };
 use crate::relations::{RelatedPair, Relations, SessionNote, StoredCopy, TopicNote};
 use crate::spill::Shelf;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -31,6 +33,8 @@ pub(super) struct Episode<'r> {
     choice: Option<&'r SurplusChoice>,
     groups: usize,
     surplus: usize,
+    /// Steps back between the copies, once they were asked for.
+    rereads: OnceCell<BTreeMap<&'r Rewind, usize>>,
 }
 
 impl<'r> Episode<'r> {
@@ -53,6 +57,7 @@ impl<'r> Episode<'r> {
             choice: None,
             groups: 0,
             surplus: 0,
+            rereads: OnceCell::new(),
         };
         episode.count_up();
         let first = episode.pairs().next();
@@ -63,7 +68,7 @@ impl<'r> Episode<'r> {
 
     /// The same episode with the surplus copies that are chosen.
     pub(super) fn only(&self, choice: Option<&'r SurplusChoice>) -> Self {
-        let mut narrowed = Self { choice, rows: Rc::clone(&self.rows), ..*self };
+        let mut narrowed = Self { choice, rows: Rc::clone(&self.rows), rereads: OnceCell::new(), ..*self };
         narrowed.count_up();
         narrowed
     }
@@ -75,6 +80,11 @@ impl<'r> Episode<'r> {
             surplus += 1;
         }
         (self.groups, self.surplus) = (groups, surplus);
+    }
+
+    /// The steps back between the copies, and how many copies each may stand behind.
+    pub(super) fn rereads(&self) -> &BTreeMap<&'r Rewind, usize> {
+        self.rereads.get_or_init(|| reread::between(self))
     }
 
     /// All sessions that wrote originals or copies, in the order of their names' numbers.

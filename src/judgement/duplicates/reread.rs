@@ -20,13 +20,13 @@ const COMMITS_APART_MS: i64 = 60 * 1000;
 const NEVER_BACK_MS: i64 = 15 * 60 * 1000;
 
 /// The steps back by topic and partition, in order of time.
-pub(super) struct Steps<'r> {
+struct Steps<'r> {
     relations: &'r Relations,
     by_place: BTreeMap<(&'r str, i32), Vec<(i64, &'r Rewind)>>,
 }
 
 impl<'r> Steps<'r> {
-    pub(super) fn of(relations: &'r Relations) -> Self {
+    fn of(relations: &'r Relations) -> Self {
         let mut by_place: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for step in relations.rewinds.iter().filter(|step| step.kind == RewindKind::SteppedBack) {
             if let Some(at) = step.timestamp {
@@ -41,7 +41,7 @@ impl<'r> Steps<'r> {
 
     /// The step back between the two copies over a record of another topic with their business key; none where
     /// a writer of the copies wrote that topic itself, or where the copies have one time, which is that of the event.
-    pub(super) fn between(&self, pair: &Pair<'_>) -> Option<&'r Rewind> {
+    fn between(&self, pair: &Pair<'_>) -> Option<&'r Rewind> {
         let read = pair.later.reread?;
         let note = partition(self.relations, read.partition)?;
         let topic = self.relations.topics.get(usize::try_from(note.topic).ok()?)?;
@@ -67,25 +67,27 @@ impl<'r> Steps<'r> {
             (step.to..step.from).contains(&read.offset) && later <= end
         })
     }
+}
 
-    /// The steps back between copies of an episode, and how many copies each may stand behind.
-    fn of_episode(&self, episode: &Episode<'_>) -> BTreeMap<&'r Rewind, usize> {
-        let mut copies = BTreeMap::new();
-        if !self.by_place.is_empty() {
-            for step in episode.pairs().filter_map(|pair| self.between(&pair)) {
-                *copies.entry(step).or_default() += 1;
-            }
+/// The steps back between copies of an episode, and how many copies each may stand behind.
+pub(super) fn between<'r>(episode: &Episode<'r>) -> BTreeMap<&'r Rewind, usize> {
+    let mut copies = BTreeMap::new();
+    // Few episodes have a copy whose key a group was given again.
+    let mut steps = None;
+    for pair in episode.pairs().filter(|pair| pair.later.reread.is_some()) {
+        let steps = steps.get_or_insert_with(|| Steps::of(episode.relations));
+        if let Some(step) = steps.between(&pair) {
+            *copies.entry(step).or_default() += 1;
         }
-        copies
     }
+    copies
 }
 
 /// Why a replay is not excluded where no step back is joined with the writers: whether a group stepped back at
 /// all, and which.
 pub(super) fn unlinked(episode: &Episode<'_>, own_group: Option<&str>) -> String {
     let relations = episode.relations;
-    let of_episode = Steps::of(relations).of_episode(episode);
-    if let Some((step, copies)) = of_episode.iter().max_by_key(|(_, copies)| **copies) {
+    if let Some((step, copies)) = episode.rereads().iter().max_by_key(|(_, copies)| **copies) {
         return format!(
             "between the copies group {} stepped back on {}-{} from {} to {}, over records with the business keys of {copies} of {} copies: if that group is this application's, it read and wrote again",
             step.group,
@@ -121,8 +123,7 @@ pub(super) fn unlinked(episode: &Episode<'_>, own_group: Option<&str>) -> String
 
 /// Adds the steps back that may stand behind the copies.
 pub(super) fn link(finding: &mut Finding, episode: &Episode<'_>, examples: Examples) {
-    let steps = Steps::of(episode.relations).of_episode(episode);
-    put(finding, steps.into_keys(), examples);
+    put(finding, episode.rereads().keys().copied(), examples);
 }
 
 /// Puts steps back into a finding, as many as it may carry.
