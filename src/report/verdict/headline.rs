@@ -22,11 +22,15 @@ pub(super) fn of(report: &Report) -> String {
     if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
 }
 
+/// Whether any finding is about copies, however they came about.
+fn tells_copies(report: &Report) -> bool {
+    report.findings.iter().any(|one| is_duplicate(one.code) && one.counts.surplus_records > 0)
+}
+
 /// Whether contents were to be compared, and no record has the key that was asked for.
 fn is_uncompared(report: &Report) -> bool {
     let looked = ordinary(report).any(|topic| topic.identity.is_some());
-    let found = report.findings.iter().any(|one| is_duplicate(one.code) && one.counts.surplus_records > 0);
-    report.coverage.nothing_keyed() && looked && !found
+    report.coverage.nothing_keyed() && looked && !tells_copies(report)
 }
 
 /// What is said first where nothing was compared, whatever the batch headers tell.
@@ -67,7 +71,7 @@ fn is_narrowed(report: &Report) -> bool {
 /// What the call left out of copies, behind what was found.
 fn not_looked_for(report: &Report) -> String {
     let headers_only = report.invocation.options.get("headersOnly") == Some(&serde_json::Value::Bool(true));
-    let told = report.findings.iter().any(|one| is_duplicate(one.code) && one.counts.surplus_records > 0);
+    let told = tells_copies(report);
     match report.coverage.surplus_not_chosen {
         _ if headers_only => "; copies were not looked for, only batch headers were read".to_owned(),
         0 if is_narrowed(report) && !told => "; no surplus copy was there to be chosen".to_owned(),
@@ -190,8 +194,7 @@ fn besides(worst: &Finding, report: &Report) -> String {
         );
         code && finding.severity >= Severity::Medium
     };
-    let others: Vec<Finding> = report.findings.iter().filter(matters).cloned().collect();
-    super::worst(&others).map_or_else(String::new, |other| {
+    super::worst(report.findings.iter().filter(matters)).map_or_else(String::new, |other| {
         format!("; besides, {}", phrases::single(other, &topics(&other.topics)))
     })
 }
@@ -211,7 +214,7 @@ fn held(worst: &Finding, report: &Report) -> String {
 /// `; no event is stored twice`, where that was looked for: what somebody wants to know first.
 fn none_twice(report: &Report) -> &'static str {
     let looked = ordinary(report).any(|topic| topic.identity.is_some()) && !is_narrowed(report);
-    let found = report.findings.iter().any(|one| is_duplicate(one.code) && one.counts.surplus_records > 0);
+    let found = tells_copies(report);
     match (looked && !found, report.verdict.complete && !report.verdict.interrupted) {
         (false, _) => "",
         (true, true) => "; no event is stored twice",

@@ -71,11 +71,11 @@ fn duplicates(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
 
 /// What the headline is about: the worst, among equals duplicates first, then the largest, then as
 /// the report has them.
-fn worst(findings: &[Finding]) -> Option<&Finding> {
+fn worst<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Option<&'f Finding> {
     let rank = |finding: &Finding| {
         (finding.severity, is_duplicate(finding.code), finding.counts.surplus_records, finding.confidence)
     };
-    findings.iter().reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+    findings.into_iter().reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
 fn about_findings(worst: &Finding, report: &Report) -> Vec<String> {
