@@ -298,6 +298,31 @@ fn a_range_of_offsets_ends_the_reading() {
 }
 
 #[test]
+fn a_segment_under_another_name_is_printed_as_what_it_holds() {
+    let segment = (0..3).fold(SegmentBuilder::at(20), |segment, key| {
+        segment.batch(batch().record(format!("order-{key}"), "paid"))
+    });
+    let bytes = segment.bytes();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("00000000000000000500.log");
+    let dump = |bytes: &[u8], range: &str| {
+        fs::write(&file, bytes).unwrap();
+        let mut dump = Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+        dump.args(["dump", "--format", "ndjson", "--offsets", range]).arg(&file).output().unwrap()
+    };
+    for (range, records) in [("0..", 3), ("21..22", 2)] {
+        let output = dump(&bytes, range);
+        let said = text(&output.stderr);
+        assert_eq!(of_type(&objects(&output), "record").len(), records, "{range}: {said}");
+        assert_eq!((said.lines().count(), output.status.code()), (1, Some(0)), "{said}");
+        assert!(said.contains("offsets 20 to 22, its name says 500"), "{said}");
+    }
+    // One whose order is broken, too, keeps its name.
+    let output = dump(&[bytes.clone(), bytes].concat(), "0..");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+}
+
+#[test]
 fn text_files_of_a_broker_are_printed_line_by_line() {
     let files = [
         "data/replication-offset-checkpoint",

@@ -23,9 +23,10 @@ mod side_files;
 mod text;
 mod text_files;
 
+use crate::format::ByteSource as _;
 use crate::format::Limits;
 use crate::format::segment::TailExpectation;
-use crate::input::{Archives, FilePlace, FileWindow};
+use crate::input::{Archives, FilePlace, FileWindow, offsets_against_name};
 use crate::report::escape::Terminal;
 use crate::units::Offset;
 use file_kind::FileKind;
@@ -146,6 +147,10 @@ fn dump_with(
     match kind {
         FileKind::Log { base } => {
             let tail = file_kind::tail_expectation(&place, base);
+            let base = match base {
+                Some(named) => by_its_batches(&place, source.len(), named, &mut talk)?,
+                None => None,
+            };
             let file = LogFile { name: &name, base, tail, place: &place, decoder };
             log::dump(source, &mut again, file, options, printer, &mut talk)?;
         }
@@ -176,6 +181,24 @@ fn dump_with(
 }
 
 /// Opens a file twice: to scan it, and to look again at what the scan cannot read.
+/// The base offset in the name of a log, unless its batches are sure to have another one, which is told.
+fn by_its_batches(
+    place: &FilePlace,
+    len: u64,
+    named: Offset,
+    talk: &mut Talk<'_, impl Write>,
+) -> io::Result<Option<Offset>> {
+    let Some(own) = offsets_against_name(place, len, named) else {
+        return Ok(Some(named));
+    };
+    let what = format!(
+        "its batches hold offsets {} to {}, its name says {named}: read as the segment {:020}.log, without its indexes",
+        own.first, own.last, own.first.0
+    );
+    talk.note(0, &what)?;
+    Ok(None)
+}
+
 fn open(place: &FilePlace) -> io::Result<(FileWindow, FileWindow)> {
     if place.path().is_dir() {
         let why = "it is a directory: name the files in it, or audit it with scan";

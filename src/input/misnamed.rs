@@ -15,6 +15,7 @@
 //! Only the first bytes of a segment are looked at where the name is right.
 
 use super::inventory::SegmentFile;
+use super::place::FilePlace;
 use super::remarks::Remarks;
 use super::window::FileWindow;
 use crate::format::segment::TailExpectation;
@@ -26,9 +27,18 @@ const BASE_OFFSET: usize = 8;
 
 /// Where the batches of a segment are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
-    first: Offset,
-    last: Offset,
+pub struct Range {
+    /// The first offset of its first batch.
+    pub first: Offset,
+    /// The highest offset.
+    pub last: Offset,
+}
+
+/// The offsets of a segment that is looked at by itself, where they are sure and none of them can stand
+/// in a segment with the base offset of its name.
+pub fn offsets_against_name(place: &FilePlace, len: u64, base: Offset) -> Option<Range> {
+    let name = Name { base, next: None };
+    begins_elsewhere(place, len, name).then(|| range_against(place, len, name)).flatten()
 }
 
 /// Gives segments that are ascending by name the base offsets that their batches have, and sorts them
@@ -38,8 +48,8 @@ pub(super) fn settle(segments: &mut [SegmentFile], remarks: &mut Remarks) {
     let mut found: Vec<(usize, Range)> = Vec::new();
     for (at, (segment, next)) in segments.iter().zip(next_names).enumerate() {
         let name = Name { base: segment.base, next };
-        if begins_elsewhere(segment, name)
-            && let Some(range) = range_against(segment, name)
+        if begins_elsewhere(&segment.place, segment.len, name)
+            && let Some(range) = range_against(&segment.place, segment.len, name)
         {
             found.push((at, range));
         }
@@ -79,8 +89,8 @@ impl Name {
 }
 
 /// Whether the first bytes are another base offset than one of a segment of that name.
-fn begins_elsewhere(segment: &SegmentFile, name: Name) -> bool {
-    let first = FileWindow::with_capacity(&segment.place, segment.len, BASE_OFFSET).and_then(|mut file| {
+fn begins_elsewhere(place: &FilePlace, len: u64, name: Name) -> bool {
+    let first = FileWindow::with_capacity(place, len, BASE_OFFSET).and_then(|mut file| {
         let bytes = file.window(0, BASE_OFFSET)?;
         Ok(bytes.first_chunk().map(|bytes| Offset(i64::from_be_bytes(*bytes))))
     });
@@ -89,8 +99,8 @@ fn begins_elsewhere(segment: &SegmentFile, name: Name) -> bool {
 }
 
 /// The offsets of a segment when they are sure and not what its name says.
-fn range_against(segment: &SegmentFile, name: Name) -> Option<Range> {
-    let source = FileWindow::open(&segment.place, segment.len).ok()?;
+fn range_against(place: &FilePlace, len: u64, name: Name) -> Option<Range> {
+    let source = FileWindow::open(place, len).ok()?;
     let mut scanner = SegmentScanner::unnamed(source, TailExpectation::MayBeTorn);
     let mut range: Option<Range> = None;
     let mut batches = 0_u64;

@@ -42,6 +42,7 @@ pub use inventory::{
     FileDamage, Inventory, LeaderEpochStart, LogDir, LogDirScope, NameSource, Note, PartitionDir,
     ReplicaBasis, ReplicaGroup, SegmentFile, SegmentRole, Selection, SideFile, State,
 };
+pub(crate) use misnamed::offsets_against_name;
 pub use pace::Pace;
 pub use place::FilePlace;
 pub use source::{ReadMode, SegmentSource, open_same, open_segment};
