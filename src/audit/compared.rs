@@ -62,6 +62,7 @@ pub(super) fn pair<'a>(
         kinship: kinship(inventory, leading, other),
         comparison,
         tail_fate: None,
+        unclean_elections: &subjects.get(leader)?.context.unclean_elections,
     };
     if let (Some(old), Some(from)) = (pair.old_tail(), pair.parts_at()) {
         let [a, b] = logs;

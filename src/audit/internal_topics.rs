@@ -7,7 +7,7 @@ use crate::facts::CommitHistory;
 use crate::finding::{Event, EventKind};
 use crate::format::control::ControlRecord;
 use crate::format::internal::InternalError;
-use crate::format::internal::cluster_metadata::{ClusterMetadata, ProducerIdBlock};
+use crate::format::internal::cluster_metadata::{ClusterMetadata, ProducerIdBlock, TopicId, UncleanElection};
 use crate::format::internal::consumer_offsets::read_change;
 use crate::format::internal::transaction_state::TransactionalIds;
 use crate::format::segment::TailExpectation;
@@ -16,6 +16,8 @@ use crate::input::{self, FilePlace, Inventory, PartitionDir, ReadMode};
 use crate::report::model::Note;
 use crate::report::wording::counted;
 use crate::units::{ProducerId, Timestamp};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use std::collections::BTreeMap;
 
 /// What was learned.
@@ -135,6 +137,18 @@ impl InternalTopics {
     /// Whether the topic's configuration asks for compaction.
     pub(super) fn is_compacted(&self, topic: &str) -> Option<bool> {
         self.metadata.topic_config(topic, "cleanup.policy").map(|policy| policy.contains("compact"))
+    }
+
+    /// Leaders of the partition that were elected although they were not in sync. A directory without an id is that
+    /// of the topic that has its name now.
+    pub(super) fn unclean_elections(&self, dir: &PartitionDir) -> Vec<UncleanElection> {
+        let id = match &dir.topic_id {
+            Some(id) => {
+                BASE64_URL_SAFE_NO_PAD.decode(id).ok().and_then(|bytes| TopicId::try_from(bytes).ok())
+            }
+            None => self.metadata.topic(&dir.topic).map(|(id, _)| id),
+        };
+        id.map_or_else(Vec::new, |id| self.metadata.unclean_elections(id, dir.partition).to_vec())
     }
 
     /// How many partitions the topic has.

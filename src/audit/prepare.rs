@@ -153,6 +153,7 @@ pub(super) fn subject<'p>(
         compacted: internal.is_compacted(&dir.topic),
         expiration_ms: options.expiration_ms.or_else(|| internal.expiration_ms(dir.broker_id)),
         indexes_without_segment,
+        unclean_elections: internal.unclean_elections(dir),
     };
     let digests = leads && options.records == Records::Read;
     let lane = match (digests, u32::try_from(at)) {

@@ -351,7 +351,26 @@ fn where_retention_took_the_beginning_of_what_the_newer_leader_wrote_nobody_can_
     let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
     let old = one(common().batch(keyed(&["d", "e", "f"])));
     let new = files(&[(5, SegmentBuilder::at(5).leader_epoch(2).batch(keyed(&["x"])).bytes())]);
-    assert_eq!(fate_of(&old, &new, 100).records, [(Fate::Lost(Loss::Unknown), 3)].into());
+    assert_eq!(fate_of(&old, &new, 100).records, [(Fate::Lost(Loss::Unreadable), 3)].into());
+}
+
+#[test]
+fn what_a_transaction_wrote_that_is_committed_in_the_tail_was_acknowledged_and_no_abort_takes_it_back() {
+    let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
+    let sent = |log: SegmentBuilder, sequence, key: &str| {
+        log.batch(batch().producer(7, 0, sequence).transactional().record(key, "v"))
+    };
+    let old = sent(sent(common(), 3, "d"), 4, "e").commit(7, 0);
+    let old = one(sent(old, 5, "f"));
+    let committed = Fate::Lost(Loss::InCommittedTransaction);
+    for (newer, f) in [
+        (common().leader_epoch(2).batch(keyed(&["x"])), Fate::Lost(Loss::Unknown)),
+        // The end of a later transaction, or a sequence that is given again, says nothing of the committed one.
+        (common().leader_epoch(2).abort(7, 0), Fate::Lost(Loss::Unknown)),
+        (sent(common().leader_epoch(2), 3, "x").commit(7, 0), Fate::TakenBack),
+    ] {
+        assert_eq!(fate_of(&old, &one(newer), 100).records, [(committed, 2), (f, 1)].into());
+    }
 }
 
 #[test]

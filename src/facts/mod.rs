@@ -49,6 +49,7 @@ pub use withheld::{Withheld, WithheldRange};
 use crate::finding::{self, Gap, GapReason, ProtectionMode};
 use crate::format::BatchHeader;
 use crate::format::control::ControlRecord;
+pub use crate::format::internal::cluster_metadata::UncleanElection;
 pub use crate::format::internal::transaction_state::{
     TransactionMetadata, TransactionStatus, TransactionalIds,
 };
@@ -94,6 +95,8 @@ pub struct PartitionContext {
     pub expiration_ms: Option<i64>,
     /// Base offsets of indexes whose segment is not there.
     pub indexes_without_segment: Vec<Offset>,
+    /// Leaders of the partition that were elected although they were not in sync, as `__cluster_metadata` tells.
+    pub unclean_elections: Vec<UncleanElection>,
 }
 
 impl PartitionContext {

@@ -2,6 +2,7 @@
 
 use super::Partition;
 use super::draft::{about, by_topic, capped, count, finding, kept, lines, place};
+use super::elections;
 use crate::facts::{LeaderEpochStep, LeaderEpochStepKind};
 use crate::finding::{Code, Confidence, Finding};
 
@@ -35,6 +36,12 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         }),
         "places",
     );
+    let unclean = partitions.iter().filter(|(_, facts)| !facts.leader_epoch_steps.is_empty());
+    let unclean = unclean.flat_map(|(context, _)| {
+        let elections = context.unclean_elections.iter();
+        elections.map(|election| elections::line(topic, context.partition, election))
+    });
+    finding.facts.extend(capped(unclean, "unclean elections"));
     finding.ranges = steps
         .iter()
         .map(|&(partition, step)| {

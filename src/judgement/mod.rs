@@ -11,6 +11,7 @@ pub mod collisions;
 mod coordinator;
 mod draft;
 pub mod duplicates;
+mod elections;
 mod events;
 mod gaps;
 mod identify;

@@ -11,6 +11,7 @@
 
 use super::Partition;
 use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, place};
+use super::elections;
 use crate::facts::{HoleKind, OffsetHole, PartitionContext, PartitionFacts, SnapshotEntry};
 use crate::finding::phrase::offsets;
 use crate::finding::{Code, Confidence, Finding, Severity};
@@ -90,6 +91,8 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
         }),
         "replicas",
     );
+    let unclean = unclean_elections(cut.iter().map(|(follower, _)| follower.partition.0));
+    finding.facts.extend(unclean.clone());
     finding.ranges = cut
         .iter()
         .map(|(follower, missing)| {
@@ -102,6 +105,7 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
         dropped("damage", "all bytes up to its end can be read"),
         kept("mixed files", "the checkpoint may be of another moment than the log"),
     ];
+    finding.alternatives.extend(followed_a_shorter_log(&unclean));
     if cut.iter().any(|(_, missing)| matches!(missing, Missing::Flushed { .. })) {
         finding.severity = Severity::Medium;
         finding.confidence = Confidence::Possible;
@@ -129,6 +133,34 @@ enum Missing<'a> {
         high_watermark: Offset,
         recovery_point: Offset,
     },
+}
+
+impl Missing<'_> {
+    /// Whether it is the end of the log that is missing.
+    const fn is_at_the_end(&self) -> bool {
+        match self {
+            Self::Hole(_) => false,
+            Self::Tail { .. } | Self::Flushed { .. } => true,
+        }
+    }
+}
+
+/// What a rival is called that an election explains.
+const UNCLEAN: &str = "unclean election";
+
+/// The elections of the partitions, as far as `__cluster_metadata` tells them.
+fn unclean_elections<'a>(contexts: impl Iterator<Item = &'a PartitionContext>) -> Vec<String> {
+    let lines = contexts.flat_map(|context| {
+        let elections = context.unclean_elections.iter();
+        elections.map(|election| elections::line(&context.topic, context.partition, election))
+    });
+    capped(lines, "unclean elections")
+}
+
+fn followed_a_shorter_log(unclean: &[String]) -> Option<crate::finding::Alternative> {
+    let why = "a replica that follows a leader that was elected so cuts its own log where the two part, and may note its \
+               high watermark later";
+    (!unclean.is_empty()).then(|| kept(UNCLEAN, why))
 }
 
 const LIVE_COPY: &str =
@@ -159,11 +191,13 @@ fn cut_or_copied(mut finding: Finding, cut_producers: impl Iterator<Item = Strin
     finding.severity = Severity::Medium;
     finding.confidence = Confidence::Possible;
     finding.facts.extend(capped(cut_producers, "producers"));
+    let unclean = finding.alternatives.into_iter().filter(|rival| rival.code == UNCLEAN);
     finding.alternatives = vec![
         dropped("damage", "all bytes up to the end can be read"),
         dropped("crash", "what lies below the recovery point was flushed to the disk"),
         kept("live copy", LIVE_COPY),
     ];
+    finding.alternatives.extend(unclean);
     finding.would_settle = lines([
         "how these files were copied, and whether the broker ran meanwhile",
         "another replica or a backup that holds these offsets",
@@ -224,6 +258,11 @@ fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)
         ))
     });
     finding.facts.extend(capped(snapshots, "snapshots"));
+    let cut = partitions.iter().filter(|(context, _)| {
+        missing.iter().any(|(partition, missing)| *partition == context.partition && missing.is_at_the_end())
+    });
+    let unclean = unclean_elections(cut.map(|(context, _)| *context));
+    finding.facts.extend(unclean.clone());
     finding.ranges = missing
         .iter()
         .map(|(partition, missing)| {
@@ -238,6 +277,7 @@ fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)
             "nothing shows that the cleaner was here; a past cleanup policy leaves no other trace",
         ),
     ];
+    finding.alternatives.extend(followed_a_shorter_log(&unclean));
     if missing
         .iter()
         .any(|(_, missing)| matches!(missing, Missing::Hole(hole) if hole.kind == HoleKind::Head))
@@ -526,6 +566,29 @@ mod tests {
         assert!(
             note.unwrap().starts_with("the log ends at offset 5, below its checkpointed high watermark 9")
         );
+    }
+
+    #[test]
+    fn an_unclean_election_may_have_cut_the_end_of_a_log_and_makes_no_hole() {
+        let election = crate::facts::UncleanElection {
+            leader: 3,
+            leader_epoch: Some(LeaderEpoch(1)),
+            in_sync: vec![2],
+            offset: Offset(83),
+            timestamp: None,
+        };
+        let judged_with = |elections: &[crate::facts::UncleanElection], mark, script| {
+            let high_watermark = Some(Offset(mark));
+            let unclean_elections = elections.to_vec();
+            let finding =
+                judged(PartitionContext { high_watermark, unclean_elections, ..plain() }, script).remove(0);
+            let is_told =
+                finding.facts.iter().any(|fact| fact.contains("although only broker 2 was in sync"));
+            (is_told, finding.alternatives.iter().any(|rival| rival.kept && rival.code == UNCLEAN))
+        };
+        assert_eq!(judged_with(&[election.clone()], 9, "D 5/0 0..4"), (true, true));
+        assert_eq!(judged_with(&[], 9, "D 5/0 0..4"), (false, false));
+        assert_eq!(judged_with(&[election], 9, "D 5/0 0..4; at 20; roll; D 5/0 9..9"), (false, false));
     }
 
     #[test]

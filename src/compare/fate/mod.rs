@@ -8,7 +8,9 @@
 //!
 //! Not missed either: what was aborted in one of the two, and what its producer took back by going on
 //! at or below its sequence in the same epoch. An idempotent client sends in order, so one that repeats
-//! a sequence was not told of it, nor of those behind it.
+//! a sequence was not told of it, nor of those behind it. What a transaction wrote that is committed in the
+//! tail was acknowledged (KIP-98: the client ends a transaction when all of its batches are): no later abort takes
+//! it back.
 //!
 //! A record that lies below that offset in both, and came again in the tail alone, is there as well.
 //!
@@ -51,6 +53,9 @@ pub enum Fate {
 pub enum Loss {
     /// It lay below the checkpointed high watermark: consumers could read it.
     Committed,
+    /// The tail holds the commit of its transaction as well: a producer commits when it has been told of all of
+    /// its records.
+    InCommittedTransaction,
     /// Its producer went on without it in the newer log.
     LeftBehind,
     /// It has no producer id, so the leader alone may have acknowledged it, and the newer one was written
@@ -58,6 +63,8 @@ pub enum Loss {
     Unprotected,
     /// Nothing does: perhaps nobody was told that it is stored.
     Unknown,
+    /// Nothing does, and it may stand in a part of the newer log that cannot be read or is deleted.
+    Unreadable,
 }
 
 /// The end of an older leader's log, and the log that goes on without it.
@@ -161,7 +168,7 @@ pub(super) fn fate_following(tail: &Tail<'_>, mode: ReadMode, limit: usize) -> T
         told.add_record(one, if stored_before.contains(&one.digest) { Fate::Again } else { fate });
     }
     for unread in &followed.unread {
-        *told.records.entry(Fate::Lost(Loss::Unknown)).or_default() += unread.records;
+        *told.records.entry(Fate::Lost(Loss::Unreadable)).or_default() += unread.records;
         told.lose(unread.offset);
     }
     for marker in &followed.markers {

@@ -28,6 +28,8 @@ pub(super) struct Seen {
     first_sequences: BTreeMap<Writer, Sequence>,
     newest_epochs: BTreeMap<ProducerId, Option<ProducerEpoch>>,
     markers: BTreeMap<ProducerId, Vec<Outcome>>,
+    /// Transactions that are committed in the tail, by producer and number.
+    commits: BTreeSet<(ProducerId, usize)>,
     has_records: bool,
     /// Some of it cannot be read, or was deleted.
     unreadable: bool,
@@ -54,7 +56,9 @@ impl Seen {
                 .filter(|id| id.is_protected())
                 .collect(),
         };
-        let mut seen = Self::default();
+        let commits = followed.markers.iter().filter(|marker| marker.outcome == Outcome::Commit);
+        let commits = commits.map(|marker| (marker.producer_id, marker.number)).collect();
+        let mut seen = Self { commits, ..Self::default() };
         let mut decompressor = Decompressor::with_limits(tail.newer.limits);
         let mut walk = Walk::new(tail.newer, tail.from, mode);
         while let Some(held) = &walk.held {
@@ -113,16 +117,20 @@ impl Seen {
 
     /// What became of a record that does not stand there with the client's time.
     pub(super) fn fate(&mut self, tail: &Tail<'_>, one: &One) -> Fate {
+        let is_committed =
+            one.transaction.is_some_and(|number| self.commits.contains(&(one.writer.0, number)));
         if self.takes(one) {
             Fate::AgainLater
-        } else if one.aborted || self.is_aborted(one) {
+        } else if one.aborted || (!is_committed && self.is_aborted(one)) {
             Fate::TakenBack
         } else if self.may_be_cleaned(tail, one) {
             Fate::Replaced
         } else if self.unreadable {
-            Fate::Lost(Loss::Unknown)
+            Fate::Lost(Loss::Unreadable)
         } else if tail.was_committed(one.offset) {
             Fate::Lost(Loss::Committed)
+        } else if is_committed {
+            Fate::Lost(Loss::InCommittedTransaction)
         } else if self.is_written_anew(one) {
             Fate::TakenBack
         } else {
@@ -189,7 +197,7 @@ impl Seen {
         match self.ends(marker.producer_id, marker.number) {
             Some(outcome) if outcome == marker.outcome => Fate::Again,
             Some(_) => lost(Loss::LeftBehind),
-            None if self.unreadable => Fate::Lost(Loss::Unknown),
+            None if self.unreadable => Fate::Lost(Loss::Unreadable),
             // Without data that waits for it, it says nothing.
             None if !waits(tail.newer, tail.from) => Fate::TakenBack,
             None => lost(Loss::Unknown),

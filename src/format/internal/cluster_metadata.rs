@@ -8,6 +8,7 @@
 //! Source: `MetadataRecordSerde`, `AbstractApiMessageSerde` and the messages of Kafka's `metadata`
 //! module; KIP-500, KIP-631. Records have no key. KRaft snapshots (`.checkpoint`) hold the same.
 
+mod elections;
 mod fold;
 mod messages;
 
@@ -16,6 +17,7 @@ use super::decode::decode;
 use super::value::Value;
 use crate::format::cursor::Cursor;
 
+pub use elections::UncleanElection;
 pub use fold::{BrokerConfig, ClusterMetadata, ProducerIdBlock, TopicId, TopicMetadata};
 
 /// The only frame version there is.

@@ -20,6 +20,7 @@ mod old_tail;
 
 use super::draft::{about, finding, kept};
 use crate::compare::{Comparison, DifferenceKind, Epochs, Side, TailFate};
+use crate::facts::UncleanElection;
 use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding};
 use crate::units::{LeaderEpoch, Offset};
 use old_tail::{Ends, OldTail};
@@ -47,6 +48,8 @@ pub struct ReplicaPair<'a> {
     /// What became of the tail of the older leader in the log of the newer one, where
     /// [`ReplicaPair::old_tail`] names one.
     pub tail_fate: Option<TailFate>,
+    /// Leaders of the partition that were elected although they were not in sync.
+    pub unclean_elections: &'a [UncleanElection],
 }
 
 /// One replica.

@@ -6,8 +6,10 @@
 //! somebody may have relied on them, `old-leader-tail` otherwise.
 
 use super::super::draft::{capped, count, dropped, kept, lines};
+use super::super::elections;
 use super::{Replica, ReplicaPair, draft, epoch_words, place};
 use crate::compare::{Epochs, Fate, Loss, Side, TailFate, Writers};
+use crate::facts::UncleanElection;
 use crate::finding::{Cause, Code, Confidence, Finding, Severity};
 use crate::units::{LeaderEpoch, Offset};
 use std::collections::BTreeMap;
@@ -22,6 +24,10 @@ pub(super) struct OldTail {
     newer: Option<LeaderEpoch>,
     writers: Writers,
     fate: TailFate,
+    /// Elections between its leader epoch and that of the newer log, of replicas that were not in sync.
+    unclean: Vec<UncleanElection>,
+    /// One of them was held while the replica with the tail was the only one in sync.
+    was_alone: bool,
     /// The topic is written by brokers, which wait for all replicas in sync.
     internal: bool,
 }
@@ -59,6 +65,13 @@ impl OldTail {
         }
         let differing = comparison.differing_epochs.get(old.other().index()).copied().flatten();
         let checkpointed = pair.replica(old.other()).leader_epochs.last().map(|(epoch, _)| *epoch);
+        let newer = differing.map(|epochs| epochs.largest).or(checkpointed);
+        let largest = epochs.map(|epochs| epochs.largest);
+        let unclean: Vec<UncleanElection> =
+            elections::between(pair.unclean_elections, largest, newer.max(checkpointed)).cloned().collect();
+        let broker = pair.replica(old).broker_id;
+        let was_alone =
+            broker.is_some_and(|id| unclean.iter().any(|election| election.in_sync.iter().eq([&id])));
         Self {
             old,
             first_offset: first.0,
@@ -66,7 +79,9 @@ impl OldTail {
             records: comparison.differing_records.get(at).copied().unwrap_or(0)
                 + rest.map_or(0, |rest| rest.records),
             epochs,
-            newer: differing.map(|epochs| epochs.largest).or(checkpointed),
+            newer,
+            unclean,
+            was_alone,
             writers,
             fate: pair.tail_fate.clone().unwrap_or_default(),
             internal: pair.topic.starts_with("__"),
@@ -76,9 +91,11 @@ impl OldTail {
     /// Whether somebody may have relied on a record that is lost.
     const fn matters(&self, loss: Loss) -> bool {
         match loss {
-            Loss::Committed | Loss::LeftBehind => true,
-            Loss::Unprotected => !self.internal,
-            Loss::Unknown => false,
+            Loss::Committed | Loss::InCommittedTransaction | Loss::LeftBehind => true,
+            Loss::Unprotected => !self.internal || self.was_alone,
+            // What the only replica in sync had stored was acknowledged, whatever the producer asked for.
+            Loss::Unknown => self.was_alone,
+            Loss::Unreadable => false,
         }
     }
 
@@ -109,7 +126,7 @@ pub(super) fn finding(topic: &str, ends: Ends, tails: &Tails<'_, '_>) -> Finding
     let mut finding = match ends {
         Ends::Lost => {
             let mut finding = draft(Code::ReplicaDivergence, topic, pairs(), lost_title(topic, tails));
-            if tails.iter().all(|(_, tail)| tail.lost(|loss| loss == Loss::Committed) == 0) {
+            if tails.iter().all(|(_, tail)| tail.lost(shows_success) == 0) {
                 finding.confidence = finding.confidence.min(Confidence::Likely);
             }
             finding
@@ -127,6 +144,13 @@ pub(super) fn finding(topic: &str, ends: Ends, tails: &Tails<'_, '_>) -> Finding
     };
     finding.facts = capped(tails.iter().map(|(pair, tail)| tail_words(pair, tail)), "replicas");
     finding.facts.extend(capped(tails.iter().map(|(pair, tail)| fate_words(pair, tail)), "replicas"));
+    let unclean = tails.iter().flat_map(|(pair, tail)| {
+        tail.unclean.iter().map(|election| elections::line(pair.topic, pair.partition, election))
+    });
+    let mut unclean: Vec<String> = unclean.collect();
+    unclean.sort_unstable();
+    unclean.dedup();
+    finding.facts.extend(capped(unclean, "elections"));
     finding.facts.extend(watermark_words(ends, tails));
     finding.ranges = tails
         .iter()
@@ -135,7 +159,7 @@ pub(super) fn finding(topic: &str, ends: Ends, tails: &Tails<'_, '_>) -> Finding
             pair.range(sides, tail.first_offset, tail.last_offset, tail_range_words(pair, tail))
         })
         .collect();
-    finding.cause = Some(Cause { text: cause(ends).to_owned(), confidence: Confidence::Likely });
+    finding.cause = Some(cause(ends, tails));
     finding.alternatives.extend([
         dropped("lag", "a replica that is behind holds less, and nothing that the leading one does not hold"),
         dropped("compaction", "the cleaner removes records, it writes no others"),
@@ -145,7 +169,20 @@ pub(super) fn finding(topic: &str, ends: Ends, tails: &Tails<'_, '_>) -> Finding
     finding
 }
 
-const fn cause(ends: Ends) -> &'static str {
+/// Whether it shows that the producer of a record was told of success, or that consumers could read it.
+const fn shows_success(loss: Loss) -> bool {
+    matches!(loss, Loss::Committed | Loss::InCommittedTransaction)
+}
+
+fn cause(ends: Ends, tails: &Tails<'_, '_>) -> Cause {
+    if tails.iter().all(|(_, tail)| !tail.unclean.is_empty()) {
+        let text = "an unclean election: the leadership went to a replica that was not in sync, and __cluster_metadata says so";
+        return Cause { text: text.to_owned(), confidence: Confidence::Certain };
+    }
+    Cause { text: likely_cause(ends).to_owned(), confidence: Confidence::Likely }
+}
+
+const fn likely_cause(ends: Ends) -> &'static str {
     match ends {
         Ends::Lost => {
             "the leadership went to a replica that did not hold the last records of the leader before: an unclean \
@@ -158,8 +195,14 @@ const fn cause(ends: Ends) -> &'static str {
 }
 
 fn conclude(finding: &mut Finding, ends: Ends, tails: &Tails<'_, '_>) {
-    let unconfirmed = tails.iter().any(|(_, tail)| tail.lost(|loss| loss != Loss::Committed) > 0);
-    if unconfirmed {
+    let unconfirmed = tails.iter().any(|(_, tail)| tail.lost(|loss| !shows_success(loss)) > 0);
+    if unconfirmed && tails.iter().all(|(_, tail)| tail.was_alone) {
+        finding.alternatives.push(kept(
+            "not acknowledged",
+            "what the only replica in sync has stored is acknowledged, unless min.insync.replicas asks for more or the \
+             broker died before it answered",
+        ));
+    } else if unconfirmed {
         finding.alternatives.push(kept(
             "not acknowledged",
             "a producer that waits for all replicas was not told that these records are stored, and it may have died or \
@@ -174,8 +217,13 @@ fn conclude(finding: &mut Finding, ends: Ends, tails: &Tails<'_, '_>) {
             }
             finding.would_settle = lines([
                 "what the producers had set as acks, and which of these records they saw acknowledged",
-                "the controller's log about elections at that time, and unclean.leader.election.enable",
             ]);
+            if tails.iter().any(|(_, tail)| tail.unclean.is_empty()) {
+                finding.would_settle.push(
+                    "the controller's log about elections at that time, and unclean.leader.election.enable"
+                        .to_owned(),
+                );
+            }
             finding.advice = lines([
                 "copy these files before their broker starts: when it rejoins, it truncates the records that only it holds",
                 "look for their keys in the replica that leads, and send again what was acknowledged and is missing",
@@ -271,9 +319,15 @@ fn fate_words(pair: &ReplicaPair<'_>, tail: &OldTail) -> String {
         (fate.records_of(Fate::TakenBack), "aborted, or its sequence written anew by its producer"),
         (fate.records_of(Fate::Replaced), "perhaps compacted away there"),
         (lost(|loss| loss == Loss::Committed), "nowhere in it, though consumers could read it"),
+        (
+            lost(|loss| loss == Loss::InCommittedTransaction),
+            "nowhere in it, though the tail holds the commit of their transaction: a producer commits when it was told of \
+             each of them",
+        ),
         (lost(|loss| loss == Loss::LeftBehind), "nowhere in it, and its producer went on without it"),
         (lost(|loss| loss == Loss::Unprotected), "nowhere in it, and without producer id"),
         (lost(|loss| loss == Loss::Unknown), "nowhere in it"),
+        (lost(|loss| loss == Loss::Unreadable), "nowhere in the part of it that can be read"),
     ] {
         if number > 0 {
             parts.push(format!("{number} {what}"));
@@ -312,7 +366,8 @@ fn watermark_words(ends: Ends, tails: &Tails<'_, '_>) -> Vec<String> {
         ))
     });
     let words = capped(readable, "replicas");
-    if words.is_empty() {
+    let shown = tails.iter().any(|(_, tail)| tail.lost(shows_success) > 0 || tail.was_alone);
+    if words.is_empty() && !shown {
         return vec![
             "no checkpointed high watermark lies above where they part: the files do not show that consumers could read \
              these records, nor that their producers were told of success"

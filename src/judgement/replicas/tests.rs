@@ -32,6 +32,7 @@ fn pair(comparison: Comparison) -> ReplicaPair<'static> {
         kinship: Kinship::Brokers,
         comparison,
         tail_fate: None,
+        unclean_elections: &[],
     }
 }
 
@@ -131,6 +132,47 @@ fn what_stands_in_the_leading_replica_again_is_worth_knowing_and_no_more() {
     let unsettled = (Code::OldLeaderTail, Severity::Low);
     assert_eq!(told(&[(Fate::Again, 7), (Fate::Lost(Loss::Unknown), 1)]), unsettled);
     assert_eq!(told(&[(Fate::Again, 7), (Fate::Lost(Loss::LeftBehind), 1)]).0, Code::ReplicaDivergence);
+}
+
+#[test]
+fn an_unclean_election_is_the_cause_and_what_the_only_replica_in_sync_held_was_acknowledged() {
+    let tail = || differing(DifferenceKind::Writer, epoch(2), epoch(1));
+    let election = |leader_epoch, in_sync: &[i32]| UncleanElection {
+        leader: 3,
+        leader_epoch: Some(LeaderEpoch(leader_epoch)),
+        in_sync: in_sync.to_vec(),
+        offset: Offset(83),
+        timestamp: None,
+    };
+    let told = |elections: &[UncleanElection], fate| {
+        let pair = ReplicaPair { unclean_elections: elections, ..ending(tail(), &[(fate, 8)]) };
+        let finding = judge(&[pair]).remove(0);
+        let says = finding.facts.iter().any(|fact| fact.contains("broker 3 was elected for leader epoch"));
+        (finding.code, finding.severity, finding.cause.unwrap().confidence, says)
+    };
+    let (lost, tail) = (Code::ReplicaDivergence, Code::OldLeaderTail);
+    let unknown = Fate::Lost(Loss::Unknown);
+    let alone = [election(2, &[2])];
+    assert_eq!(told(&alone, unknown), (lost, Severity::High, Confidence::Certain, true));
+    assert_eq!(told(&alone, Fate::Again), (tail, Severity::Info, Confidence::Certain, true));
+    // Nothing can be said of what cannot be read.
+    assert_eq!(told(&alone, Fate::Lost(Loss::Unreadable)).0, tail);
+    // Others were in sync, too, or it was another election.
+    assert_eq!(told(&[election(2, &[1, 2])], unknown), (tail, Severity::Low, Confidence::Certain, true));
+    for other in [[election(1, &[2])], [election(3, &[2])]] {
+        assert_eq!(told(&other, unknown), (tail, Severity::Low, Confidence::Likely, false));
+    }
+}
+
+#[test]
+fn a_commit_in_the_tail_shows_that_its_records_were_acknowledged() {
+    let committed = Fate::Lost(Loss::InCommittedTransaction);
+    let finding =
+        &judge(&[ending(differing(DifferenceKind::Writer, epoch(2), epoch(1)), &[(committed, 8)])])[0];
+    assert_eq!((finding.code, finding.confidence), (Code::ReplicaDivergence, Confidence::Certain));
+    assert!(finding.facts.iter().any(|fact| fact.contains("a producer commits when it was told")));
+    assert!(finding.facts.iter().all(|fact| !fact.contains("no checkpointed high watermark")));
+    assert!(finding.alternatives.iter().all(|rival| rival.code != "not acknowledged"));
 }
 
 #[test]

@@ -214,8 +214,9 @@ pub(super) const REPLICA_DIVERGENCE: Explanation = Explanation {
     meaning: "two replicas of one partition differ in a way that neither lag nor the cleaner explains",
     shows: "At one offset the replicas hold other records, or a record that decides (a tombstone, a marker, the \
             newest value of a key) is in one of them only, below what both had reached; or the last records of an \
-            older leader stand nowhere in the leading replica, although consumers could read them, their producer \
-            went on without them, or they have no producer id. An unclean election, a \
+            older leader stand nowhere in the leading replica, although consumers could read them, their transaction \
+            is committed behind them, their producer went on without them, they have no producer id, or their replica was \
+            the only one in sync when another was elected (__cluster_metadata tells unclean elections). An unclean election, a \
             truncation that was not followed, a restored directory or damaged disks. What consumers get changes \
             with the leader.",
     innocent: &[
@@ -248,6 +249,7 @@ pub(super) const OLD_LEADER_TAIL: Explanation = Explanation {
     ],
     evidence: &[
         "the range, its leader epochs and writers",
+        "unclean elections since, with who was in sync, where __cluster_metadata is among the files",
         "how many of its records stand in the leading replica again, and how many do not",
     ],
     next: &[

@@ -1,5 +1,6 @@
-//! What an audit wants to know of the metadata log: topics, settings, blocks of producer ids.
+//! What an audit wants to know of the metadata log: topics, settings, blocks of producer ids, unclean elections.
 
+use super::elections::{Elections, UncleanElection};
 use super::{MetadataRecord, read};
 use crate::format::internal::coordinator::InternalError;
 use crate::units::{Offset, ProducerId, Timestamp};
@@ -63,6 +64,7 @@ pub struct ClusterMetadata {
     pub producer_id_blocks: Vec<ProducerIdBlock>,
     /// Records that could not be read.
     pub unreadable: u64,
+    elections: Elections,
 }
 
 impl ClusterMetadata {
@@ -93,7 +95,9 @@ impl ClusterMetadata {
             "PartitionRecord" => {
                 let topic = self.topics.entry(data.uuid("topicId").unwrap_or_default()).or_default();
                 topic.partitions.extend(data.small::<i32>("partitionId"));
+                self.elections.register(data);
             }
+            "PartitionChangeRecord" => self.elections.change(offset, timestamp, data),
             "ConfigRecord" => self.config(&record),
             "ProducerIdsRecord" => {
                 let next = data.number("nextProducerId").unwrap_or_default();
@@ -138,6 +142,12 @@ impl ClusterMetadata {
     pub fn topic(&self, name: &str) -> Option<(TopicId, &TopicMetadata)> {
         let named = |topic: &TopicMetadata| topic.name == name && topic.removed_at.is_none();
         self.topics.iter().find(|(_, topic)| named(topic)).map(|(id, topic)| (*id, topic))
+    }
+
+    /// Leaders of a partition that were elected although they were not in sync, in the order in which they were.
+    #[must_use]
+    pub fn unclean_elections(&self, topic: TopicId, partition: i32) -> &[UncleanElection] {
+        self.elections.of(topic, partition)
     }
 
     /// A setting of a topic that is not the default.
