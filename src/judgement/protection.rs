@@ -78,6 +78,8 @@ enum NotLost {
     BesideElsewhere,
     /// Others of the topic stand beside protected sessions.
     LikeOthers,
+    /// The cleaner removed records in front of it.
+    Cleaned,
 }
 
 impl Lives {
@@ -170,15 +172,20 @@ fn split(
         let protected_from = protected_from(facts);
         for stretch in facts.protection.stretches.iter().filter(|s| s.mode == ProtectionMode::None) {
             let was_on = protected_from.is_some_and(|from| from < stretch.first_offset.0);
-            let beside_it =
-                if was_on { lives.go_on_beside(context.partition, stretch) } else { Some(NotLost::First) };
+            let cleaned = || (!is_shown_in_front(facts, stretch)).then_some(NotLost::Cleaned);
+            let beside_it = if was_on {
+                lives.go_on_beside(context.partition, stretch).or_else(cleaned)
+            } else {
+                Some(NotLost::First)
+            };
             let Some(reason) = beside_it else {
                 lost.push((context.partition, *stretch));
                 continue;
             };
             off.push((context.partition, *stretch));
             reasons.entry(reason).or_insert((context.partition, *stretch));
-            beside = beside.saturating_add(if was_on { stretch.records } else { 0 });
+            let is_beside = matches!(reason, NotLost::BesideHere | NotLost::BesideElsewhere);
+            beside = beside.saturating_add(if is_beside { stretch.records } else { 0 });
         }
     }
     let records = lost.iter().map(|(_, stretch)| stretch.records).fold(0, u64::saturating_add);
@@ -191,6 +198,26 @@ fn split(
     }
     (lost, off, reasons)
 }
+
+/// Whether nothing unprotected stood right in front of a stretch, as far as the cleaner left that to be seen.
+///
+/// The cleaner keeps the last batch of each producer id, even if it is empty, and of writers without one only
+/// what is the newest of its key. So what it left is not how much each of them wrote, and protection is known
+/// only from where it has not been: there a writer of a tenth of the records would be seen.
+fn is_shown_in_front(facts: &PartitionFacts, stretch: &ProtectionStretch) -> bool {
+    let Some(cleaned_below) = facts.cleaned_below else { return true };
+    let in_front = facts.protection.stretches.iter().filter(|other| other.last_offset < stretch.first_offset);
+    let protected = in_front
+        .filter(|other| matches!(other.mode, ProtectionMode::Idempotent | ProtectionMode::Transactional));
+    let whole = protected.map(|other| {
+        let from = other.first_offset.0.max(cleaned_below.0);
+        u64::try_from(other.last_offset.0.saturating_sub(from).saturating_add(1)).unwrap_or(0)
+    });
+    whole.fold(0, u64::saturating_add) >= stretch.records.max(SHOWN_IN_FRONT)
+}
+
+/// So many protected records in a row show that a writer of a tenth of the records is not there.
+const SHOWN_IN_FRONT: u64 = 5 * BESIDE_A_SWITCH;
 
 /// Where protected records begin in a partition.
 fn protected_from(facts: &PartitionFacts) -> Option<i64> {
@@ -292,8 +319,9 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
             let any_protected = partitions.iter().any(|(_, facts)| protected_from(facts).is_some());
             let several = partitions.len() > 1;
             let since = if omitted == 0 { on_since(topic, partitions, stretches) } else { None };
-            let (doubted, sure): (BTreeMap<_, _>, BTreeMap<_, _>) =
-                reasons.into_iter().partition(|(reason, _)| *reason == NotLost::LikeOthers);
+            let (doubted, sure): (BTreeMap<_, _>, BTreeMap<_, _>) = reasons
+                .into_iter()
+                .partition(|(reason, _)| matches!(reason, NotLost::LikeOthers | NotLost::Cleaned));
             let why = |reasons: &BTreeMap<NotLost, _>| not_lost(topic, any_protected, several, reasons);
             let mut rivals = Vec::new();
             if !sure.is_empty() {
@@ -383,6 +411,10 @@ fn not_lost(
             NotLost::LikeOthers => format!(
                 "{place} may be of the writer that stands beside protected sessions {}",
                 if several { "elsewhere in the topic" } else { "further up" }
+            ),
+            NotLost::Cleaned => format!(
+                "the cleaner removed records in front of {place}, and leaves the last batch of each producer id alone: the \
+                 writer of these may have been there all along"
             ),
         }
     });
@@ -553,6 +585,25 @@ mod tests {
     fn never_on_is_off_and_protected_logs_have_no_finding() {
         assert_eq!(codes(&["D -1 3; D -1 1"]), [(Code::IdempotenceOff, vec![0])]);
         assert!(codes(&["D 5/0 0..4; X 7/0 0..0; +M 7/1"]).is_empty());
+    }
+
+    #[test]
+    fn behind_what_the_cleaner_left_nobody_can_tell_that_protection_was_on() {
+        // What a writer without producer id wrote before is cleaned away, and of producer 5 its last batch is left.
+        let left = "D 5/0 0..4; kept 0; at 40; D 6/0 0..9; kept 1; roll; ";
+        let told = |script: &str| {
+            let findings = judged(&[&format!("{left}{script}")]);
+            let doubt = findings[0].alternatives.iter().find(|rival| rival.code == "idempotence-lost");
+            (
+                findings[0].code,
+                doubt.map(|rival| (rival.kept, rival.why.contains("the cleaner removed records"))),
+            )
+        };
+        assert_eq!(told("D -1 3"), (Code::IdempotenceOff, Some((true, true))));
+        assert_eq!(told("D 6/0 10..29; D -1 3"), (Code::IdempotenceOff, Some((true, true))));
+        // Behind the cleaner's reach a long row of protected records shows it.
+        assert_eq!(told("D 6/0 10..69; D -1 3"), (Code::IdempotenceLost, None));
+        assert_eq!(told("D 6/0 10..69; D -1 90").0, Code::IdempotenceOff);
     }
 
     #[test]
