@@ -1,14 +1,16 @@
 //! Findings that explain each other name each other: copies without producer id, and the stretch in
-//! which nothing protected them.
+//! which nothing protected them; sequences that are missing, and the missing offsets in which they were.
 
 use super::draft::count;
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, Gap, GapReason};
+use std::collections::BTreeSet;
 
 /// Findings of the other kind that are named one by one.
 const NAMED: usize = 3;
 
 /// Adds a line to findings that belong together; they have their ids.
 pub fn link(findings: &mut [Finding]) {
+    link_holes(findings);
     let is_stretch = |code: Code| matches!(code, Code::IdempotenceOff | Code::IdempotenceLost);
     let mut lines: Vec<(usize, String)> = Vec::new();
     for (at, stretch) in findings.iter().enumerate().filter(|(_, finding)| is_stretch(finding.code)) {
@@ -47,6 +49,56 @@ pub fn link(findings: &mut [Finding]) {
             finding.facts.push(line);
         }
     }
+}
+
+/// Links the two views of one loss: `offset-gap` has the offsets and how many they are, `sequence-gap` the
+/// producers whose sequences they cut.
+fn link_holes(findings: &mut [Finding]) {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for (at, cut) in findings.iter().enumerate().filter(|(_, finding)| finding.code == Code::SequenceGap) {
+        let over_files = |gap: &&Gap| gap.reason == GapReason::MissingSegment;
+        for (hole, offsets) in
+            findings.iter().enumerate().filter(|(_, finding)| finding.code == Code::OffsetGap)
+        {
+            let here = || cut.gaps.iter().filter(over_files).filter(|gap| lies_in(gap, offsets));
+            let producers: BTreeSet<i64> = here().map(|gap| gap.producer_id).collect();
+            if producers.is_empty() {
+                continue;
+            }
+            let sequences = here().map(|gap| u64::from(gap.missing)).fold(0, u64::saturating_add);
+            let ids: Vec<String> = producers.iter().take(NAMED).map(ToString::to_string).collect();
+            let more = producers.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let who = if producers.len() == 1 { "producer" } else { "producers" };
+            let sequences = count(sequences, "sequence", "sequences");
+            let cut_by = format!("{sequences} of {who} {}{more} are among them", ids.join(", "));
+            let not_all = if cut.gaps_omitted > 0 { ", of those that are listed" } else { "" };
+            lines.push((
+                hole,
+                format!("one loss, told twice: {cut_by}{not_all}; see {} {}", cut.code, cut.id),
+            ));
+            lines.push((
+                at,
+                format!(
+                    "one loss, told twice: where offsets are missing as well, {} {} has their number",
+                    offsets.code, offsets.id
+                ),
+            ));
+        }
+    }
+    for (at, line) in lines {
+        if let Some(finding) = findings.get_mut(at) {
+            finding.facts.push(line);
+        }
+    }
+}
+
+/// Whether one of the holes that a finding is about ends in front of the batch behind a gap, and no other one of the
+/// partition lies between.
+fn lies_in(gap: &Gap, offsets: &Finding) -> bool {
+    offsets.ranges.iter().any(|hole| {
+        hole.topic == gap.topic && hole.partition == gap.partition && hole.last_offset < gap.at_offset
+    })
 }
 
 /// Whether all that a finding is about lies in partitions of `stretch`.
