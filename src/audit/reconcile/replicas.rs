@@ -1,12 +1,12 @@
 //! Records that only a replica holds that does not lead: the lost tail of an old leader, a file that one
 //! broker lacks. Keys are counted where the partition is led; a missing one may stand here.
 //!
-//! Goes in: the ranges of `replica-divergence`. Comes out: the records of these ranges by their keys.
+//! Goes in: the ranges of `replica-divergence` and `old-leader-tail`. Comes out: the records of these ranges by their keys.
 
 use super::known::Known;
 use super::lookup::{self, At};
 use crate::error::AuditError;
-use crate::finding::{BusinessKey, Code, Copy, Finding};
+use crate::finding::{BusinessKey, Code, Copy, Finding, Severity};
 use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,10 +24,13 @@ pub(super) struct Elsewhere {
 impl Elsewhere {
     pub(super) fn of(known: &Known<'_>) -> Result<Self, AuditError> {
         let led: BTreeSet<usize> = known.led.iter().copied().collect();
-        let parted = |finding: &&Finding| finding.code == Code::ReplicaDivergence;
+        let parted =
+            |finding: &&Finding| matches!(finding.code, Code::ReplicaDivergence | Code::OldLeaderTail);
         let (mut places, mut findings) = (BTreeSet::<At>::new(), BTreeMap::new());
         let mut elsewhere = Self::default();
         for finding in known.findings.iter().filter(parted) {
+            // Where nothing is lost, the replica that leads has what counts.
+            let is_in_doubt = finding.severity != Severity::Info;
             for range in &finding.ranges {
                 let others = known.inventory.partitions.iter().enumerate().filter(|(at, dir)| {
                     !led.contains(at) && !dir.internal && range.directories.contains(&dir.display)
@@ -37,17 +40,19 @@ impl Elsewhere {
                     let left = LOOKED_AT.saturating_sub(places.len());
                     let mut offsets = range.first_offset..=range.last_offset;
                     places.extend(offsets.by_ref().take(left).map(|offset| (at, Offset(offset))));
-                    if !offsets.is_empty() {
+                    if !offsets.is_empty() && is_in_doubt {
                         elsewhere.directories.insert((dir.display.clone(), finding.id.clone()));
                     }
-                    findings.insert(at, finding.id.clone());
+                    if is_in_doubt {
+                        findings.insert(at, finding.id.clone());
+                    }
                 }
             }
         }
         for ((at, _), candidate) in lookup::records(known.look, &places, (known.wanted)())? {
             let copy = known.relations.told(&candidate.copy);
-            let finding = findings.get(&at).cloned().unwrap_or_default();
-            elsewhere.directories.insert((copy.directory.clone(), finding));
+            let finding = findings.get(&at).cloned();
+            elsewhere.directories.extend(finding.map(|finding| (copy.directory.clone(), finding)));
             elsewhere.copies.entry(candidate.business_key).or_insert(copy);
         }
         Ok(elsewhere)
