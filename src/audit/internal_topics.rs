@@ -9,16 +9,20 @@ use crate::format::control::ControlRecord;
 use crate::format::internal::InternalError;
 use crate::format::internal::cluster_metadata::{ClusterMetadata, ProducerIdBlock, TopicId, UncleanElection};
 use crate::format::internal::consumer_offsets::read_change;
-use crate::format::internal::transaction_state::TransactionalIds;
+use crate::format::internal::transaction_state::{TransactionalIds, read_transaction};
 use crate::format::segment::TailExpectation;
 use crate::format::{Batch, Decompressor, Record, SegmentItem, SegmentScanner};
 use crate::input::{self, FilePlace, Inventory, PartitionDir, ReadMode};
+use crate::judgement::Decisions;
 use crate::report::model::Note;
 use crate::report::wording::counted;
 use crate::units::{ProducerId, Timestamp};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use std::collections::BTreeMap;
+
+/// The topic of the coordinators of transactions.
+const TRANSACTION_STATE: &str = "__transaction_state";
 
 /// What was learned.
 #[derive(Debug, Default)]
@@ -47,7 +51,7 @@ impl InternalTopics {
             }
             match dir.topic.as_str() {
                 "__cluster_metadata" => this.read_metadata(dir, mode, &mut decompressor),
-                "__transaction_state" => each_batch(dir, mode, |batch| {
+                TRANSACTION_STATE => each_batch(dir, mode, |batch| {
                     let ids = &mut this.transactional_ids;
                     each_record(batch, &mut decompressor, |record| {
                         // A record of another type says nothing of transactional ids.
@@ -67,6 +71,33 @@ impl InternalTopics {
             }
         }
         this
+    }
+
+    /// Answers what the logs leave open, from what coordinators wrote; `__transaction_state` is read again for that.
+    pub(super) fn decide(
+        &self,
+        decisions: &mut Decisions,
+        inventory: &Inventory,
+        leaders: &[usize],
+        options: &AuditOptions,
+    ) {
+        if decisions.is_empty() || self.transactional_ids.iter().next().is_none() {
+            return;
+        }
+        let mut decompressor = Decompressor::with_limits(options.limits);
+        let led = inventory.partitions.iter().enumerate().filter(|(at, _)| leaders.get(*at) == Some(at));
+        for (_, dir) in led.filter(|(_, dir)| dir.topic == TRANSACTION_STATE) {
+            each_batch(dir, options.mode, |batch| {
+                if options.watch.is_stopped() {
+                    return;
+                }
+                each_record(batch, &mut decompressor, |record| {
+                    if let Ok((_, Some(state))) = read_transaction(record.key, record.value) {
+                        decisions.hear(&state);
+                    }
+                });
+            });
+        }
     }
 
     fn read_metadata(&mut self, dir: &PartitionDir, mode: ReadMode, decompressor: &mut Decompressor) {

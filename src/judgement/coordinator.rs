@@ -9,7 +9,7 @@
 
 use super::draft::at;
 use crate::facts::{
-    PartitionContext, TransactionMetadata, TransactionSpan, TransactionStatus, TransactionalIds,
+    Outcome, PartitionContext, TransactionMetadata, TransactionSpan, TransactionStatus, TransactionalIds,
 };
 use crate::finding::phrase::{duration, moment};
 
@@ -21,6 +21,26 @@ const NEVER: i32 = i32::MAX;
 pub(super) struct Told {
     pub(super) fate: Fate,
     pub(super) fact: String,
+}
+
+/// What the coordinator decided about a transaction whose marker is not in the log.
+pub(super) fn decided_before(
+    context: &PartitionContext,
+    span: &TransactionSpan,
+    (outcome, time): (Outcome, i64),
+) -> String {
+    let decided = match outcome {
+        Outcome::Committed => "commit",
+        Outcome::Aborted | Outcome::Open => "abort",
+    };
+    format!(
+        "{}-{}: the coordinator decided to {decided} this transaction of producer {} at {}, and __transaction_state names the \
+         partition: its marker was not written here yet, or was lost with the end of a log (an unclean election, a cut)",
+        context.topic,
+        context.partition,
+        span.producer_id,
+        at(Some(time))
+    )
 }
 
 /// What the coordinator is going to do.
@@ -115,6 +135,7 @@ mod tests {
     use crate::facts::script::{START, fold_in};
     use crate::finding::Finding;
     use crate::judgement::transactions::judge;
+    use crate::judgement::{Beside, Decisions};
     use crate::units::Offset;
 
     /// The state of `tx` with producer 7.
@@ -144,7 +165,9 @@ mod tests {
 
     fn open(ids: &TransactionalIds, now: i64) -> Finding {
         let (context, facts) = fold_in(PartitionContext::default(), "X 7/1 0..2");
-        judge(&[(&context, &facts)], ids, Some(START + now)).remove(0)
+        let decisions = Decisions::default();
+        let beside = Beside { ids, decisions: &decisions, continued: &[], as_of: Some(START + now) };
+        judge(&[(&context, &facts)], beside).remove(0)
     }
 
     fn says(finding: &Finding, words: &str) -> bool {

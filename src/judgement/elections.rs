@@ -22,20 +22,20 @@ pub(super) fn between(
     })
 }
 
-/// `orders-0: broker 3 was elected for leader epoch 1 at … although only broker 2 was in sync`.
+/// `orders-0: broker 3 was elected for leader epoch 1 at … although only broker 2 held all that was acknowledged`.
 pub(super) fn line(topic: &str, partition: i32, election: &UncleanElection) -> String {
     let epoch =
         election.leader_epoch.map(|epoch| format!(" for leader epoch {}", epoch.0)).unwrap_or_default();
-    let in_sync = match election.in_sync.as_slice() {
+    let holders = match election.holders.as_slice() {
         [] => "it was not in sync".to_owned(),
-        [one] => format!("only broker {one} was in sync"),
+        [one] => format!("only broker {one} held all that was acknowledged"),
         [most @ .., last] => {
             let most: Vec<String> = most.iter().map(ToString::to_string).collect();
-            format!("brokers {} and {last} were in sync", most.join(", "))
+            format!("brokers {} and {last} held all that was acknowledged", most.join(", "))
         }
     };
     format!(
-        "{topic}-{partition}: broker {} was elected{epoch} at {} although {in_sync} (__cluster_metadata, offset {}): an \
+        "{topic}-{partition}: broker {} was elected{epoch} at {} although {holders} (__cluster_metadata, offset {}): an \
          unclean election",
         election.leader,
         at(election.timestamp.map(|time| time.0)),
@@ -51,21 +51,19 @@ mod tests {
 
     #[test]
     fn an_election_is_told_with_who_was_in_sync() {
-        let election = |in_sync: &[i32]| UncleanElection {
+        let election = |holders: &[i32]| UncleanElection {
             leader: 3,
             leader_epoch: Some(LeaderEpoch(1)),
-            in_sync: in_sync.to_vec(),
+            holders: holders.to_vec(),
             offset: Offset(83),
             timestamp: Some(Timestamp(START)),
         };
         assert_eq!(
             line("orders", 0, &election(&[2])),
-            "orders-0: broker 3 was elected for leader epoch 1 at 2026-01-01 00:00:00.000 UTC although only broker 2 was in \
-             sync (__cluster_metadata, offset 83): an unclean election"
+            "orders-0: broker 3 was elected for leader epoch 1 at 2026-01-01 00:00:00.000 UTC although only broker 2 held \
+             all that was acknowledged (__cluster_metadata, offset 83): an unclean election"
         );
-        assert!(
-            line("orders", 0, &election(&[1, 2, 4])).contains("although brokers 1, 2 and 4 were in sync")
-        );
+        assert!(line("orders", 0, &election(&[1, 2, 4])).contains("although brokers 1, 2 and 4 held all"));
     }
 
     #[test]
@@ -73,7 +71,7 @@ mod tests {
         let election = |epoch: Option<i32>| UncleanElection {
             leader: 3,
             leader_epoch: epoch.map(LeaderEpoch),
-            in_sync: vec![2],
+            holders: vec![2],
             offset: Offset(83),
             timestamp: None,
         };

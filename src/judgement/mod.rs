@@ -9,6 +9,7 @@
 mod churn;
 pub mod collisions;
 mod coordinator;
+mod decisions;
 mod draft;
 pub mod duplicates;
 mod elections;
@@ -32,6 +33,7 @@ mod snapshots;
 mod torn;
 mod transactions;
 
+pub use decisions::Decisions;
 pub use events::{events, events_at_most, weightiest};
 pub use gaps::Continued;
 pub use identify::identify;
@@ -56,6 +58,8 @@ pub fn leader_epochs(partitions: &[Partition<'_>]) -> Vec<Finding> {
 pub struct Beside<'a> {
     /// What `__transaction_state` says.
     pub ids: &'a TransactionalIds,
+    /// What it says of transactions that the logs leave open.
+    pub decisions: &'a Decisions,
     /// Where sequences go on from deleted logs.
     pub continued: &'a [Continued],
     /// Stands for now.
@@ -82,7 +86,7 @@ pub fn single_facts(
     findings.extend(collisions::judge(partitions, copies));
     findings.extend(offsets::judge(partitions));
     findings.extend(snapshots::judge(partitions));
-    findings.extend(transactions::judge(partitions, beside.ids, beside.as_of));
+    findings.extend(transactions::judge(partitions, beside));
     findings.extend(indexes::judge(partitions));
     findings.extend(leader_epochs::judge(partitions));
     findings.extend(order::judge(partitions));
@@ -137,7 +141,8 @@ mod tests {
         let partitions = [(&context, &facts)];
         let sessions = Sessions::build(&partitions, crate::spill::Share::default()).unwrap();
         for (examples, listed) in [(Examples::All, 49), (Examples::AtMost(3), 3)] {
-            let beside = Beside { ids: &TransactionalIds::default(), continued: &[], as_of: None };
+            let (ids, decisions) = (TransactionalIds::default(), Decisions::default());
+            let beside = Beside { ids: &ids, decisions: &decisions, continued: &[], as_of: None };
             for finding in single_facts(&partitions, &sessions, Copies::Unknown, beside, examples) {
                 let (list, omitted) = if finding.gaps.is_empty() {
                     (finding.stretches.len(), finding.stretches_omitted)

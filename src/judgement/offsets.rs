@@ -573,7 +573,7 @@ mod tests {
         let election = crate::facts::UncleanElection {
             leader: 3,
             leader_epoch: Some(LeaderEpoch(1)),
-            in_sync: vec![2],
+            holders: vec![2],
             offset: Offset(83),
             timestamp: None,
         };
@@ -582,8 +582,7 @@ mod tests {
             let unclean_elections = elections.to_vec();
             let finding =
                 judged(PartitionContext { high_watermark, unclean_elections, ..plain() }, script).remove(0);
-            let is_told =
-                finding.facts.iter().any(|fact| fact.contains("although only broker 2 was in sync"));
+            let is_told = finding.facts.iter().any(|fact| fact.contains("although only broker 2 held all"));
             (is_told, finding.alternatives.iter().any(|rival| rival.kept && rival.code == UNCLEAN))
         };
         assert_eq!(judged_with(&[election.clone()], 9, "D 5/0 0..4"), (true, true));

@@ -11,20 +11,20 @@
 //! of other producers behind its first batch. The producer's own times say it only as long as they are
 //! those of sending, which a batch shows that is not much older than the leader's clock was before it.
 //! The next transaction, however close, begins behind the abort on every clock.
+//!
+//! Where `__transaction_state` is given, the coordinator's decisions ([`Decisions`]) say it: an abort during a
+//! transaction that names the partition and was committed is not the coordinator's, and what was aborted by one
+//! decision and committed by a later one were two transactions.
 
-use super::Partition;
+use super::decisions::{Decision, STEP_MS, TOGETHER_MS};
 use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
 use super::transactions::{Placed, shown};
+use super::{Decisions, Partition};
 use crate::facts::{EmptyMarker, Outcome, TimestampType, TransactionSpan};
 use crate::finding::{Alternative, Code, Confidence, Finding, Severity, Window};
 use crate::units::{Offset, ProducerEpoch, ProducerId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Markers of one transaction are written to all partitions at once, by several brokers; their clocks
-/// and that of the producer differ by less.
-const TOGETHER_MS: i64 = 10_000;
-/// The clock of one machine does not step back farther.
-const STEP_MS: i64 = 1_000;
 /// Transactions that were under way at one moment and are looked at.
 const MAX_UNDER_WAY: usize = 1_000;
 
@@ -36,6 +36,8 @@ type Pair<'a> = (Placed<'a>, Placed<'a>);
 enum Evidence {
     /// One epoch of protocol 2.
     OneEpoch,
+    /// The coordinator committed the transaction in which the other part was aborted.
+    Coordinator,
     /// The committed part was in the log before the abort.
     BrokersClocks,
     /// It was sent before the abort, and the commit marker beside the abort closed nothing.
@@ -44,19 +46,76 @@ enum Evidence {
     ProducersTimes,
 }
 
-pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
+pub(super) fn judge(partitions: &[Partition<'_>], decisions: &Decisions) -> Vec<Finding> {
     let mut told: BTreeMap<Evidence, Vec<Pair<'_>>> = BTreeMap::new();
     for pair in one_epoch(partitions) {
         told.entry(Evidence::OneEpoch).or_default().push(pair);
     }
+    let mut decided: BTreeSet<(&str, i32, Offset)> = BTreeSet::new();
+    for pair in by_decision(partitions, decisions) {
+        decided.insert(place(&pair.1));
+        told.entry(Evidence::Coordinator).or_default().push(pair);
+    }
     for (evidence, pair) in under_one_epoch(partitions) {
-        told.entry(evidence).or_default().push(pair);
+        if !decided.contains(&place(&pair.1)) && !were_two(evidence, &pair, decisions) {
+            told.entry(evidence).or_default().push(pair);
+        }
     }
     told.iter().map(|(&evidence, pairs)| told_of(evidence, pairs)).collect()
 }
 
+/// Where a part is, as what it is known by.
+fn place<'a>(&((context, _), span): &Placed<'a>) -> (&'a str, i32, Offset) {
+    (&context.topic, context.partition, span.first_offset)
+}
+
+/// Parts that were aborted while a transaction ran that the coordinator committed, each with one that it did commit.
+fn by_decision<'a>(partitions: &[Partition<'a>], decisions: &Decisions) -> Vec<Pair<'a>> {
+    let mut pairs = Vec::new();
+    for &(context, facts) in partitions.iter().filter(|_| !decisions.is_empty()) {
+        for aborted in facts.transactions.iter().filter(|span| is_aborted_under_its_epoch(span)) {
+            let at = (context, facts);
+            let decision = decisions.committed_meanwhile(at, aborted);
+            let committed = decision.and_then(|decision| {
+                let others = partitions.iter().filter(|(other, _)| !std::ptr::eq(*other, context));
+                others.filter(|(other, _)| decision.names(&other.topic, other.partition)).find_map(|&other| {
+                    let spans = other.1.transactions.iter();
+                    spans
+                        .filter(|span| is_committed_by(decision, aborted, span))
+                        .map(|span| (other, span))
+                        .next()
+                })
+            });
+            pairs.extend(committed.map(|committed| (committed, (at, aborted))));
+        }
+    }
+    pairs
+}
+
+/// Whether a part elsewhere has the marker of a decision.
+fn is_committed_by(decision: &Decision, aborted: &TransactionSpan, span: &TransactionSpan) -> bool {
+    span.producer_id == aborted.producer_id
+        && span.producer_epoch == aborted.producer_epoch
+        && span.outcome == Outcome::Committed
+        && span
+            .marker_timestamp
+            .is_some_and(|time| time.abs_diff(decision.decided) <= TOGETHER_MS.unsigned_abs())
+}
+
+/// Whether the coordinator had decided the abort, and the other part was committed later: what nothing but times holds
+/// together were two transactions then.
+fn were_two(evidence: Evidence, (committed, aborted): &Pair<'_>, decisions: &Decisions) -> bool {
+    let by_times = match evidence {
+        Evidence::CommitOfNothing | Evidence::ProducersTimes => true,
+        Evidence::OneEpoch | Evidence::Coordinator | Evidence::BrokersClocks => false,
+    };
+    let decided = decisions.aborted_at(aborted.0, aborted.1);
+    by_times
+        && decided.is_some_and(|decided| committed.1.marker_timestamp.is_some_and(|commit| commit > decided))
+}
+
 fn told_of(evidence: Evidence, pairs: &[Pair<'_>]) -> Finding {
-    let is_shown = matches!(evidence, Evidence::OneEpoch | Evidence::BrokersClocks);
+    let is_shown = matches!(evidence, Evidence::OneEpoch | Evidence::Coordinator | Evidence::BrokersClocks);
     let number = u64::try_from(pairs.len()).unwrap_or(u64::MAX);
     let (confidence, number) = if is_shown {
         (Confidence::Likely, count(number, "transaction has", "transactions have"))
@@ -66,7 +125,7 @@ fn told_of(evidence: Evidence, pairs: &[Pair<'_>]) -> Finding {
     let title = format!("{number} one outcome in one partition and another elsewhere");
     let mut finding = finding(Code::TransactionAnomaly, confidence, title);
     match evidence {
-        Evidence::OneEpoch | Evidence::BrokersClocks => {}
+        Evidence::OneEpoch | Evidence::Coordinator | Evidence::BrokersClocks => {}
         Evidence::CommitOfNothing => finding.severity = Severity::Medium,
         Evidence::ProducersTimes => finding.severity = Severity::Low,
     }
@@ -76,8 +135,15 @@ fn told_of(evidence: Evidence, pairs: &[Pair<'_>]) -> Finding {
     finding.window = Some(Window::new(times().min(), times().max()));
     finding.facts = capped(pairs.iter().map(|pair| line(evidence, pair)), "transactions");
     finding.alternatives = alternatives(evidence);
-    finding.would_settle =
-        lines(["the history of the transactional id in __transaction_state, and what operators did"]);
+    finding.would_settle = lines([match evidence {
+        Evidence::Coordinator => "what operators did at the time of the abort",
+        Evidence::OneEpoch
+        | Evidence::BrokersClocks
+        | Evidence::CommitOfNothing
+        | Evidence::ProducersTimes => {
+            "the history of the transactional id in __transaction_state, and what operators did"
+        }
+    }]);
     finding.advice = lines([
         "check what the transaction meant to write as a whole: consumers saw a part of it",
         "end hanging transactions by their transactional id, not by partition, where the producer still runs",
@@ -102,6 +168,10 @@ fn line(evidence: Evidence, (committed, aborted): &Pair<'_>) -> String {
     let abort = at(aborted.marker_timestamp);
     match evidence {
         Evidence::OneEpoch => said,
+        Evidence::Coordinator => format!(
+            "{said}; __transaction_state has one transaction over both, which the coordinator decided to commit; the abort is of \
+             {abort}, before that, and not its own"
+        ),
         Evidence::BrokersClocks => format!(
             "{said}; the former was in the log by {}, the abort is of {abort}, the commit of {}",
             at(committed.appended_by),
@@ -128,6 +198,14 @@ fn alternatives(evidence: Evidence) -> Vec<Alternative> {
         Evidence::OneEpoch => vec![
             duplicate_marker,
             kept("producer-id-collision", "two clusters that handed out one id would look like this"),
+        ],
+        Evidence::Coordinator => vec![
+            duplicate_marker,
+            dropped(
+                two,
+                "the coordinator's decision to commit names both partitions, and its transaction had begun before the abort",
+            ),
+            kept("clocks", "the brokers' clocks may differ by more than ten seconds"),
         ],
         Evidence::BrokersClocks => vec![
             duplicate_marker,
@@ -443,11 +521,20 @@ impl Aborted<'_> {
 mod tests {
     use super::*;
     use crate::facts::script::fold_partitions;
+    use crate::facts::{TransactionMetadata, TransactionStatus};
+    use crate::judgement::decisions::tests::state;
 
     fn judged(scripts: &[&str]) -> Vec<(Severity, Confidence, usize)> {
         let all = fold_partitions(scripts);
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
-        let findings = judge(&partitions);
+        judged_with(&partitions, &Decisions::default())
+    }
+
+    fn judged_with(
+        partitions: &[Partition<'_>],
+        decisions: &Decisions,
+    ) -> Vec<(Severity, Confidence, usize)> {
+        let findings = judge(partitions, decisions);
         assert!(findings.iter().all(|finding| finding.code == Code::TransactionAnomaly));
         findings.iter().map(|one| (one.severity, one.confidence, one.transactions.len())).collect()
     }
@@ -493,6 +580,31 @@ mod tests {
         // Whatever times the records have.
         let old_events = "wait -90d; X 7/4 0..0; wait 90d; X 9/0 0..0; +M 9/0; wait 1h; wait 61s; +M 7/4";
         assert_eq!(judged(&[WRITTEN_ON, old_events]), [SHOWN]);
+    }
+
+    #[test]
+    fn the_coordinators_decisions_show_one_transaction_or_two() {
+        let told = |scripts: &[&str], states: &[TransactionMetadata]| {
+            let all = fold_partitions(scripts);
+            let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
+            let mut decisions = Decisions::asked(&partitions);
+            states.iter().for_each(|state| decisions.hear(state));
+            judged_with(&partitions, &decisions)
+        };
+        let (commit, abort) = (TransactionStatus::PrepareCommit, TransactionStatus::PrepareAbort);
+        let elsewhere = "X 7/4 0..0; wait 1h; wait 61s; +M 7/4";
+        let one = [state(commit, 4, [0, 3661], &[0, 1])];
+        assert_eq!(told(&[WRITTEN_ON, elsewhere], &one), [SHOWN]);
+        // Also where the times of the records say nothing, which are those of events.
+        let here = "wait 1h; X 7/4 0..0; wait 1s; -M 7/4; wait -1h; X 7/4 1..1; wait 1h; wait 20s; +M 7/4";
+        let events = [here, "wait -90d; X 7/4 0..0; wait 90d; wait 1h; wait 21s; +M 7/4"];
+        assert_eq!(told(&events, &[]), []);
+        assert_eq!(told(&events, &[state(commit, 4, [3580, 3621], &[0, 1])]), [SHOWN]);
+        // A decision that does not name the other partition says nothing of it.
+        assert_eq!(told(&[WRITTEN_ON, elsewhere], &[state(commit, 4, [0, 3661], &[0])]), [BY_TIMES]);
+        // The coordinator aborted the one, and committed a later one.
+        let two = [state(abort, 4, [0, 3600], &[0, 1]), state(commit, 4, [3601, 3661], &[0, 1])];
+        assert_eq!(told(&[WRITTEN_ON, elsewhere], &two), []);
     }
 
     #[test]

@@ -9,10 +9,8 @@
 
 use super::coordinator::{self, Fate, Told};
 use super::draft::{about, at, capped, count, finding, kept, lines};
-use super::{Partition, torn};
-use crate::facts::{
-    PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan, TransactionalIds,
-};
+use super::{Beside, Partition, torn};
+use crate::facts::{Outcome, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
 use crate::finding::phrase::{duration, moment, offsets};
 use crate::finding::{Code, Confidence, Finding, Transaction, Window};
 use crate::units::ProducerId;
@@ -24,22 +22,18 @@ const MAX_FINDINGS: usize = 20;
 /// a transaction hanging.
 const HANGING_MS: i64 = 900_000 + 300_000;
 
-pub(super) fn judge(
-    partitions: &[Partition<'_>],
-    ids: &TransactionalIds,
-    as_of: Option<i64>,
-) -> Vec<Finding> {
-    let mut findings = open(partitions, ids, as_of);
+pub(super) fn judge(partitions: &[Partition<'_>], beside: Beside<'_>) -> Vec<Finding> {
+    let mut findings = open(partitions, beside);
     findings.extend(late(partitions));
     findings.extend(outside(partitions));
-    findings.extend(torn::judge(partitions));
+    findings.extend(torn::judge(partitions, beside.decisions));
     findings
 }
 
 /// A transaction with its partition.
 pub(super) type Placed<'a> = (Partition<'a>, &'a TransactionSpan);
 
-fn open(partitions: &[Partition<'_>], ids: &TransactionalIds, as_of: Option<i64>) -> Vec<Finding> {
+fn open(partitions: &[Partition<'_>], beside: Beside<'_>) -> Vec<Finding> {
     let mut by_producer: BTreeMap<ProducerId, Vec<Placed<'_>>> = BTreeMap::new();
     for &(context, facts) in partitions.iter().filter(|(context, _)| !context.internal) {
         for span in &facts.transactions {
@@ -55,10 +49,11 @@ fn open(partitions: &[Partition<'_>], ids: &TransactionalIds, as_of: Option<i64>
         let rest = lists.split_off(MAX_FINDINGS.saturating_sub(1)).into_iter().flatten().collect();
         lists.push(rest);
     }
-    lists.iter().map(|list| open_finding(list, ids, as_of)).collect()
+    lists.iter().map(|list| open_finding(list, beside)).collect()
 }
 
-fn open_finding(list: &[Placed<'_>], ids: &TransactionalIds, as_of: Option<i64>) -> Finding {
+fn open_finding(list: &[Placed<'_>], beside: Beside<'_>) -> Finding {
+    let (ids, as_of) = (beside.ids, beside.as_of);
     let since = list.iter().filter_map(|(_, span)| span.first_timestamp).min();
     let age = as_of.zip(since).map(|(now, since)| now.saturating_sub(since)).filter(|&age| age >= 0);
     let number = u64::try_from(list.len()).unwrap_or(u64::MAX);
@@ -106,6 +101,10 @@ fn open_finding(list: &[Placed<'_>], ids: &TransactionalIds, as_of: Option<i64>)
         }
     }
     finding.facts.extend(capped(facts, "transactional ids"));
+    let ended = || list.iter().filter_map(|&(at, span)| Some((at, span, beside.decisions.ended(at, span)?)));
+    let decided =
+        ended().map(|((context, _), span, ended)| coordinator::decided_before(context, span, ended));
+    finding.facts.extend(capped(decided, "decisions"));
     if let Some(Fate::Runs(limit)) = of_one.map(|told| told.fate)
         && let Some((now, limit)) = overdue(limit)
     {
@@ -144,6 +143,15 @@ fn open_finding(list: &[Placed<'_>], ids: &TransactionalIds, as_of: Option<i64>)
         finding
             .advice
             .insert(0, format!("wait: the coordinator aborts it by itself at about {time}, if it runs"));
+    }
+    let is_under_way = of_one.is_some_and(|told| told.fate == Fate::Decided);
+    if !is_under_way && ended().any(|(.., (outcome, _))| outcome == Outcome::Committed) {
+        finding.advice.insert(
+            0,
+            "do not abort before its owner has decided: the coordinator committed it, other partitions show it as committed, and \
+             an abort takes it back here alone"
+                .to_owned(),
+        );
     }
     finding.transactions = list.iter().map(|&((context, _), span)| shown(context, span)).collect();
     finding
@@ -330,13 +338,20 @@ pub(super) fn shown(context: &PartitionContext, span: &TransactionSpan) -> Trans
 mod tests {
     use super::*;
     use crate::facts::script::{START, fold_in, fold_partitions};
-    use crate::facts::{Snapshot, SnapshotEntry};
+    use crate::facts::{Snapshot, SnapshotEntry, TransactionStatus, TransactionalIds};
+    use crate::judgement::Decisions;
+    use crate::judgement::decisions::tests::state;
     use crate::units::{Offset, ProducerEpoch};
 
     fn judged_at(scripts: &[&str], as_of: i64) -> Vec<Finding> {
         let all = fold_partitions(scripts);
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
-        judge(&partitions, &TransactionalIds::default(), Some(as_of))
+        judge_at(&partitions, Some(as_of))
+    }
+
+    fn judge_at(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
+        let (ids, decisions) = (TransactionalIds::default(), Decisions::default());
+        judge(partitions, Beside { ids: &ids, decisions: &decisions, continued: &[], as_of })
     }
 
     fn judged(scripts: &[&str]) -> Vec<Finding> {
@@ -410,13 +425,35 @@ mod tests {
             ..PartitionContext::default()
         };
         let (hanging, facts) = fold_in(context.clone(), "D 5/0 0..0");
-        let findings = judge(&[(&hanging, &facts)], &TransactionalIds::default(), None);
+        let findings = judge_at(&[(&hanging, &facts)], None);
         assert_eq!(findings.len(), 1);
         let told = &findings[0].transactions[0];
         assert_eq!((told.first_offset, told.last_offset), (33, None));
         assert_eq!(facts.last_stable_offset, Offset(33));
         let (ended, facts) = fold_in(context, "D 5/0 0..0; -M 7/2");
-        assert!(judge(&[(&ended, &facts)], &TransactionalIds::default(), None).is_empty());
+        assert!(judge_at(&[(&ended, &facts)], None).is_empty());
+    }
+
+    #[test]
+    fn what_the_coordinator_had_committed_is_not_to_be_aborted_in_one_partition() {
+        let all = fold_partitions(&["X 7/1 0..2", "X 7/1 0..0; +M 7/1"]);
+        let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
+        let told = |status| {
+            let mut decisions = Decisions::asked(&partitions);
+            decisions.hear(&state(status, 1, [0, 5], &[0, 1]));
+            let ids = TransactionalIds::default();
+            let beside = Beside { ids: &ids, decisions: &decisions, continued: &[], as_of: None };
+            let finding = judge(&partitions, beside).remove(0);
+            let says = |list: &[String], words: &str| list.iter().any(|line| line.contains(words));
+            (
+                says(&finding.facts, "decided to commit this transaction of producer 7"),
+                says(&finding.facts, "decided to abort this transaction of producer 7"),
+                says(&finding.advice, "do not abort before its owner has decided"),
+            )
+        };
+        assert_eq!(told(TransactionStatus::PrepareCommit), (true, false, true));
+        assert_eq!(told(TransactionStatus::PrepareAbort), (false, true, false));
+        assert_eq!(told(TransactionStatus::Ongoing), (false, false, false));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) struct OldTail {
     fate: TailFate,
     /// Elections between its leader epoch and that of the newer log, of replicas that were not in sync.
     unclean: Vec<UncleanElection>,
-    /// One of them was held while the replica with the tail was the only one in sync.
+    /// One of them was held while the replica with the tail alone held all that was acknowledged.
     was_alone: bool,
     /// The topic is written by brokers, which wait for all replicas in sync.
     internal: bool,
@@ -71,7 +71,7 @@ impl OldTail {
             elections::between(pair.unclean_elections, largest, newer.max(checkpointed)).cloned().collect();
         let broker = pair.replica(old).broker_id;
         let was_alone =
-            broker.is_some_and(|id| unclean.iter().any(|election| election.in_sync.iter().eq([&id])));
+            broker.is_some_and(|id| unclean.iter().any(|election| election.holders.iter().eq([&id])));
         Self {
             old,
             first_offset: first.0,
@@ -93,7 +93,7 @@ impl OldTail {
         match loss {
             Loss::Committed | Loss::InCommittedTransaction | Loss::LeftBehind => true,
             Loss::Unprotected => !self.internal || self.was_alone,
-            // What the only replica in sync had stored was acknowledged, whatever the producer asked for.
+            // What the only replica in sync had stored was acknowledged, whatever its producer asked for.
             Loss::Unknown => self.was_alone,
             Loss::Unreadable => false,
         }

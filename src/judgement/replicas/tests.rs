@@ -137,10 +137,10 @@ fn what_stands_in_the_leading_replica_again_is_worth_knowing_and_no_more() {
 #[test]
 fn an_unclean_election_is_the_cause_and_what_the_only_replica_in_sync_held_was_acknowledged() {
     let tail = || differing(DifferenceKind::Writer, epoch(2), epoch(1));
-    let election = |leader_epoch, in_sync: &[i32]| UncleanElection {
+    let election = |leader_epoch, holders: &[i32]| UncleanElection {
         leader: 3,
         leader_epoch: Some(LeaderEpoch(leader_epoch)),
-        in_sync: in_sync.to_vec(),
+        holders: holders.to_vec(),
         offset: Offset(83),
         timestamp: None,
     };

@@ -193,7 +193,8 @@ pub(super) const TRANSACTION_ANOMALY: Explanation = Explanation {
             it no replica loads the partition. Under protocol 1, where all transactions of a session have one epoch, \
             what was aborted and what was committed belong together if the one was under way when the other got \
             its marker: on brokers' clocks that is likely (high); by a commit marker that closed nothing beside the \
-            abort (medium), or by the producer's times alone (low), it is possible.",
+            abort (medium), or by the producer's times alone (low), it is possible. Where __transaction_state is among the \
+            files, the coordinator's decisions tell it: an abort during a transaction that it committed is not its own (high).",
     innocent: &[
         "An aborted transaction and the next one, which was committed: it begins behind the abort.",
         "Records that carry the times of events: these say nothing of when they were sent.",

@@ -31,8 +31,8 @@ pub struct UncleanElection {
     pub leader: i32,
     /// The leader epoch that began with it, where the records tell it.
     pub leader_epoch: Option<LeaderEpoch>,
-    /// The replicas that were in sync before.
-    pub in_sync: Vec<i32>,
+    /// The replicas that held all that was acknowledged: those in sync before, and the eligible ones.
+    pub holders: Vec<i32>,
     /// The record that says so.
     pub offset: Offset,
     /// The controller's clock.
@@ -99,11 +99,12 @@ impl Elections {
                 if list.len() == MAX_ELECTIONS {
                     list.remove(0);
                 }
-                let ids = known.iter().flat_map(|known| &known.in_sync);
+                let ids: BTreeSet<i64> =
+                    known.iter().flat_map(|known| known.in_sync.union(&known.eligible)).copied().collect();
                 list.push(UncleanElection {
                     leader: i32::try_from(leader).unwrap_or(-1),
                     leader_epoch: now.leader_epoch.map(LeaderEpoch),
-                    in_sync: ids.filter_map(|&id| i32::try_from(id).ok()).collect(),
+                    holders: ids.into_iter().filter_map(|id| i32::try_from(id).ok()).collect(),
                     offset,
                     timestamp: Timestamp::from_disk(timestamp),
                 });
@@ -185,7 +186,7 @@ mod tests {
             metadata.fold(Offset(offset), 7, Some(record)).unwrap();
         }
         let list = metadata.unclean_elections(TOPIC, 0).iter();
-        list.map(|one| (one.leader, one.leader_epoch.map(|epoch| epoch.0), one.in_sync.clone())).collect()
+        list.map(|one| (one.leader, one.leader_epoch.map(|epoch| epoch.0), one.holders.clone())).collect()
     }
 
     #[test]
@@ -204,6 +205,13 @@ mod tests {
         let none = changed(&[leader(-1)]);
         let elected = changed(&[in_sync(&[3]), leader(3), recovering()]);
         assert_eq!(told(&[registered(&[2], 2, 0), none, elected]), [(3, Some(2), vec![2])]);
+    }
+
+    #[test]
+    fn who_was_eligible_when_nobody_was_in_sync_any_more_held_it_all() {
+        let fenced = changed(&[in_sync(&[]), leader(-1), eligible(&[2])]);
+        let elected = changed(&[in_sync(&[3]), leader(3), recovering(), eligible(&[])]);
+        assert_eq!(told(&[registered(&[2], 2, 0), fenced, elected]), [(3, Some(2), vec![2])]);
     }
 
     #[test]
