@@ -61,7 +61,7 @@ const MEMBER_VALUE: &[Field] = &[
     field("subscribedTopicRegex", Text).nullable(0),
     field("rebalanceTimeoutMs", Int32),
     field("serverAssignor", Text).nullable(0),
-    field("classicMemberMetadata", Struct(CLASSIC_MEMBER)).nullable(0).tagged(0, 0, Default::Null),
+    field("classicMemberMetadata", Struct(CLASSIC_MEMBER)).nullable(0).tagged(0, 0, Default::Empty),
 ];
 const TOPIC_PARTITIONS: &[Field] = &[
     field("topicId", Uuid),
@@ -443,6 +443,35 @@ mod tests {
         let commit = commit(read_change(Some(&bytes(KEY)), Some(&bytes(value))).unwrap());
         let id = commit.committed.unwrap().topic_id.unwrap();
         assert_eq!((id[0], id[15]), (0, 15));
+    }
+
+    #[test]
+    fn a_member_that_says_that_it_is_of_no_classic_group_is_read() {
+        // As a broker of 4.3 wrote it of a consumer with `group.protocol=consumer`.
+        let key = b"\x00\x05\x00\x08newproto\x00\x16UPulLqDWTGWTWcJJz0frww";
+        let value =
+            b"\x00\x00\x00\x00\x14consumer-newproto-3\x0b/127.0.0.1\x02\x06bills\x01\x00\x04\x93\xe0\x00\
+            \x01\x00\x01\x00";
+        let change = read_change(Some(key), Some(value)).unwrap();
+        assert!(matches!(change, Some(GroupChange::Member { presence: Presence::Joined, .. })), "{change:?}");
+        let record = read(Some(key), Some(value), Releases::OfTheTool).unwrap();
+        let mut json = String::new();
+        record.value.unwrap().1.write_json(&mut json);
+        assert!(json.ends_with(r#""serverAssignor":null,"classicMemberMetadata":null}"#), "{json}");
+
+        // Of a member that speaks the classic protocol: session timeout, and its protocols.
+        let (rest, tag) = value.split_at(value.len() - 3);
+        assert_eq!(tag, [0, 1, 0]);
+        let classic = [rest, b"\x00\x0f\x01\x00\x00\xaf\xc8\x02\x06range\x01\x00\x00"].concat();
+        let record = read(Some(key), Some(&classic), Releases::OfTheTool).unwrap();
+        let mut json = String::new();
+        record.value.unwrap().1.write_json(&mut json);
+        assert!(
+            json.ends_with(
+                r#""classicMemberMetadata":{"sessionTimeoutMs":45000,"supportedProtocols":[{"name":"range","metadata":""}]}}"#
+            ),
+            "{json}"
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //!  bytes      INT32 length, −1 = null   unsigned varint of length + 1, 0 = null
 //!  array      INT32 count,  −1 = null   unsigned varint of count + 1,  0 = null
 //!  struct     its fields                its fields, then tagged fields
-//!  nullable   INT8, −1 = null           INT8, −1 = null
+//!  nullable   INT8, −1 = null           INT8, −1 = null; tagged: unsigned varint, 0 = null
 //!  struct
 //!  tagged     –                         unsigned varint count; each: tag, size, bytes
 //! ```
@@ -91,12 +91,25 @@ impl<'a> Reader<'_, 'a> {
             };
             let mut cursor = Cursor::new(bytes);
             let mut reader = Reader { cursor: &mut cursor, version: self.version, encoding: self.encoding };
-            let value = reader.value(field)?;
+            let value = reader.tagged_value(field)?;
             if !field.default.is(&value) {
                 found.push((place, field.name, value));
             }
         }
         Ok(())
+    }
+
+    /// As [`Self::value`]; a struct that may be null has another mark in front where it is tagged.
+    fn tagged_value(&mut self, field: &Field) -> Result<Value<'a>, FormatError> {
+        match field.kind {
+            Kind::Struct(fields) if field.nullable_since.is_some_and(|since| self.version >= since) => {
+                match self.cursor.unsigned_varint(field.name)? {
+                    0 => Ok(Value::Null),
+                    _ => self.fields(fields),
+                }
+            }
+            _ => self.value(field),
+        }
     }
 
     fn value(&mut self, field: &Field) -> Result<Value<'a>, FormatError> {
