@@ -213,6 +213,43 @@ fn acknowledged_offsets_are_looked_up_in_each_topic_that_has_the_partition() {
 }
 
 #[test]
+fn an_acknowledgement_that_the_log_contradicts_is_no_all_clear() {
+    let topic = Topic::new(vec![one_by_one(&["a", "b", "c"])]);
+    let more = ["--expect-key", "key", "--expect-offset", "offset"];
+    // All keys are stored once, and one was acknowledged where another one stands.
+    for (offset, what) in [(0, "another-key"), (9, "behind-the-end")] {
+        let list = topic.list("sent.csv", format!("key,offset\na,0\nb,{offset}\nc,2\n"));
+        let answer = told(&[topic.data()], &list, &more, 1);
+        assert_eq!((&answer["storedOnce"], &answer["acknowledged"]["contradicted"]), (&json!(3), &json!(1)));
+        let example = &answer["acknowledged"]["examples"][0];
+        assert_eq!((&example["what"], &example["contradicted"]), (&json!(what), &json!(true)));
+        let table = String::from_utf8(reconcile(&[topic.data()], &list, &more).stdout).unwrap();
+        let said =
+            "All 3 keys of the list are stored once, but 1 of 3 acknowledged offsets does not hold its key.";
+        assert!(table.replace('\n', " ").starts_with(said), "{table}");
+    }
+    // As many as are looked at, and those behind them.
+    let list = topic.list("sent.csv", "key,offset\na,1\nb,2\nc,0\n");
+    let answer = told(&[topic.data()], &list, &[&more[..], &["--max-keys", "1"]].concat(), 1);
+    assert_eq!(answer["acknowledged"]["contradicted"], 3);
+    let right = topic.list("sent.csv", "key,offset\na,0\nb,1\nc,2\n");
+    told(&[topic.data()], &right, &more, 0);
+
+    // Innocent: the partition was not given, or retention took the record.
+    let list = topic.list("sent.csv", "key,p,offset\na,0,0\nb,5,1\nc,0,2\n");
+    let with_partition = [&more[..], &["--expect-partition", "p"]].concat();
+    let answer = told(&[topic.data()], &list, &with_partition, 3);
+    assert_eq!(answer["acknowledged"]["contradicted"], 0);
+    let deleted = Topic::new(vec![SegmentBuilder::at(5).batch(batch().producer(1, 0, 5).record("a", "1"))]);
+    let log = |name: &str| deleted.data().join("orders-0").join(name);
+    fs::rename(log("00000000000000000000.log"), log("00000000000000000005.log")).unwrap();
+    let list = deleted.list("sent.csv", "key,offset\na,2\n");
+    let answer = told(&[deleted.data()], &list, &more, 3);
+    assert_eq!(answer["acknowledged"]["examples"][0]["what"], "below-the-start");
+    assert_eq!(answer["acknowledged"]["contradicted"], 0);
+}
+
+#[test]
 fn an_entry_that_repeats_a_key_has_an_acknowledgement_of_its_own() {
     let topic = Topic::new(vec![one_by_one(&["a", "b", "a"])]);
     let more = ["--expect-key", "id", "--expect-offset", "offset"];

@@ -182,10 +182,12 @@ fn answer(
     out: &mut dyn Write,
 ) -> Result<ExitCode, AuditError> {
     let reading = Reading::of_verdict(&report.verdict);
-    let outcome = Outcome::of_found(!body.all_once());
+    let outcome = Outcome::of_found(!body.all_once() || body.contradicted() > 0);
     // Whether everything was held against each other, beside whether the evidence was read.
     let held = match reading {
-        Reading::Whole if !body.all_looked_for() || !body.topics_agree() => Reading::Partial,
+        Reading::Whole if !body.all_looked_for() || !body.topics_agree() || !body.acknowledgements_told() => {
+            Reading::Partial
+        }
         as_read => as_read,
     };
     let answer = Answer::new(invocation.clone(), report.as_of_timestamp, reading, body, report.coverage);

@@ -251,6 +251,10 @@ pub struct Acknowledged {
     pub unplaced: u64,
     /// Of these, where another record stands or none.
     pub elsewhere: u64,
+    /// Of those elsewhere, where the log was read and nothing explains it: the acknowledgement is false. The record of
+    /// the others may have been deleted or cleaned, or stands in what was not read.
+    #[serde(default)]
+    pub contradicted: u64,
     /// The first ones.
     pub examples: Vec<Acknowledgement>,
 }
@@ -273,6 +277,9 @@ pub struct Acknowledgement {
     /// What is there: `another-key`, `nothing`, `behind-the-end`, `below-the-start`,
     /// `partition-not-given`.
     pub what: String,
+    /// Whether that speaks against the acknowledgement; `false` where the record may have been there.
+    #[serde(default)]
+    pub contradicted: bool,
     /// The key of the record that stands there.
     pub holds: Option<BusinessKey>,
 }
@@ -301,6 +308,18 @@ impl Reconciled {
                 said.join(", ")
             )
         })
+    }
+
+    /// Acknowledgements that the log contradicts.
+    #[must_use]
+    pub fn contradicted(&self) -> u64 {
+        self.acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.contradicted)
+    }
+
+    /// Whether nothing is left open of the acknowledged offsets that were looked up.
+    #[must_use]
+    pub fn acknowledgements_told(&self) -> bool {
+        self.acknowledged.as_ref().is_none_or(|one| one.elsewhere == one.contradicted)
     }
 
     /// Whether each key of the list is stored once, whatever the isolation level.

@@ -1,4 +1,8 @@
 //! Acknowledged offsets that the log does not bear out.
+//!
+//! An acknowledgement is contradicted where the log of the partition was read at its offset and holds another record or
+//! none. Innocent, and left open: retention or a cleaner took the record, bytes there could not be read, or the
+//! partition in which the key was to stand was not given.
 
 use super::join::Found;
 use super::known::Known;
@@ -25,13 +29,34 @@ struct Example {
     told: Acknowledgement,
     /// The directories that may be meant, one of each topic, with what is there.
     meant: Vec<Meant>,
+    /// Whether the topics in which the key stands are among them.
+    whole: bool,
+    counted: Verdict,
 }
 
 struct Meant {
     directory: usize,
     what: &'static str,
+    verdict: Verdict,
     /// To be looked at.
     place: Option<At>,
+}
+
+/// Whether a place without the record speaks against the acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Contradicted,
+    /// The record may have been there.
+    Open,
+}
+
+impl Verdict {
+    /// Of a list without topics, the acknowledgement is contradicted where each of those that may be meant says so.
+    fn of<'m>(meant: impl IntoIterator<Item = &'m Meant>, whole: bool) -> Self {
+        let mut verdicts = meant.into_iter().map(|meant| meant.verdict).peekable();
+        let all = verdicts.peek().is_some() && verdicts.all(|verdict| verdict == Self::Contradicted);
+        if all && whole { Self::Contradicted } else { Self::Open }
+    }
 }
 
 impl Acknowledgements {
@@ -74,6 +99,14 @@ impl Acknowledgements {
             return;
         }
         self.counts.elsewhere += 1;
+        let meant = partitions.iter().map(|&directory| Meant::of(known, directory, Offset(offset)));
+        let meant: Vec<Meant> = meant.collect();
+        let whole = found
+            .in_topics
+            .iter()
+            .all(|one| usize::try_from(one.topic).is_ok_and(|one| topics.contains(&one)));
+        let counted = Verdict::of(&meant, whole);
+        self.counts.contradicted += u64::from(counted == Verdict::Contradicted);
         if self.examples.len() < self.listed {
             let told = Acknowledgement {
                 business_key: key.clone(),
@@ -82,10 +115,10 @@ impl Acknowledgements {
                 partition: entry.partition.unwrap_or(-1),
                 offset,
                 what: "partition-not-given".to_owned(),
+                contradicted: false,
                 holds: None,
             };
-            let meant = partitions.iter().map(|&directory| Meant::of(known, directory, Offset(offset)));
-            self.examples.push(Example { told, meant: meant.collect() });
+            self.examples.push(Example { told, meant, whole, counted });
         }
     }
 
@@ -102,7 +135,17 @@ impl Acknowledgements {
         keys: &dyn Fn(usize) -> u64,
         records: &BTreeMap<At, Candidate>,
     ) -> Option<Acknowledged> {
-        let examples = self.examples.into_iter().map(|Example { mut told, meant }| {
+        let mut counts = self.counts;
+        let examples = self.examples.into_iter().map(|Example { mut told, mut meant, whole, counted }| {
+            // Another record at the offset leaves nothing open.
+            for meant in &mut meant {
+                if meant.place.is_some_and(|place| records.contains_key(&place)) {
+                    (meant.what, meant.verdict) = ("another-key", Verdict::Contradicted);
+                }
+            }
+            let verdict = Verdict::of(&meant, whole);
+            counts.contradicted += u64::from(counted != verdict);
+            told.contradicted = verdict == Verdict::Contradicted;
             let most =
                 |meant: &&Meant| (keys(known.topics.of_partition(meant.directory)), Reverse(meant.directory));
             let Some(meant) = meant.iter().max_by_key(most) else { return told };
@@ -111,24 +154,31 @@ impl Acknowledgements {
             }
             meant.what.clone_into(&mut told.what);
             if let Some(candidate) = meant.place.and_then(|place| records.get(&place)) {
-                "another-key".clone_into(&mut told.what);
                 told.holds = Some(candidate.business_key.clone());
             }
             told
         });
-        self.has_any.then(|| Acknowledged { examples: examples.collect(), ..self.counts })
+        let examples = examples.collect();
+        self.has_any.then_some(Acknowledged { examples, ..counts })
     }
 }
 
 impl Meant {
     fn of(known: &Known<'_>, directory: usize, offset: Offset) -> Self {
         let start = known.contexts.get(directory).map_or(Offset(0), |context| context.log_start_offset);
-        let end = known.outcomes.get(directory).map_or(Offset(0), |outcome| outcome.facts.log_end_offset);
+        let outcome = known.outcomes.get(directory);
+        let end = outcome.map_or(Offset(0), |outcome| outcome.facts.log_end_offset);
+        let cleaned = outcome.and_then(|outcome| outcome.facts.cleaned_below);
+        let was_read = outcome.is_some_and(|outcome| {
+            !outcome.interrupted && outcome.damage.iter().all(|(_, damage)| damage.expected)
+        });
         let (what, place) = match offset {
             offset if offset < start => ("below-the-start", None),
             offset if offset >= end => ("behind-the-end", None),
             offset => ("nothing", u32::try_from(directory).ok().map(|at| (at, offset))),
         };
-        Self { directory, what, place }
+        let may_be_gone = offset < start || cleaned.is_some_and(|cleaned| offset < cleaned) || !was_read;
+        let verdict = if may_be_gone { Verdict::Open } else { Verdict::Contradicted };
+        Self { directory, what, verdict, place }
     }
 }

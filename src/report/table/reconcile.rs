@@ -67,7 +67,21 @@ fn headline(told: &Reconciled) -> String {
         1 => "; 1 entry of it has no key and was not looked for".to_owned(),
         more => format!("; {} entries of it have no key and were not looked for", number(more)),
     };
-    format!("{}{unasked}.", stored(told))
+    format!("{}{}{unasked}.", stored(told), contradicted(told))
+}
+
+/// What the log says against acknowledgements.
+fn contradicted(told: &Reconciled) -> String {
+    let Some(acknowledged) = told.acknowledged.as_ref().filter(|one| one.contradicted > 0) else {
+        return String::new();
+    };
+    let but = if told.all_once() { ", but" } else { ";" };
+    let do_not = if acknowledged.contradicted == 1 { "does" } else { "do" };
+    format!(
+        "{but} {} of {} {do_not} not hold its key",
+        number(acknowledged.contradicted),
+        counted(acknowledged.entries, "acknowledged offset")
+    )
 }
 
 fn stored(told: &Reconciled) -> String {
@@ -306,11 +320,20 @@ fn acknowledgement(one: &Acknowledgement) -> String {
         ("partition-not-given", _) => "is in a partition that was not given".to_owned(),
         _ => "holds nothing".to_owned(),
     };
+    let open = match one.what.as_str() {
+        "nothing" if !one.contradicted => " (it may have been cleaned, or could not be read)",
+        _ => "",
+    };
     let partition = match &one.topic {
         Some(topic) => format!("{}-{}", named(topic), one.partition),
         None => format!("partition {}", one.partition),
     };
-    format!("{} (line {}): offset {} of {partition} {what}", key(&one.business_key), one.line, one.offset)
+    format!(
+        "{} (line {}): offset {} of {partition} {what}{open}",
+        key(&one.business_key),
+        one.line,
+        one.offset
+    )
 }
 
 fn unexpected_keys(page: &mut Page, told: &Reconciled) {
