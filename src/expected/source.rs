@@ -2,21 +2,25 @@
 
 use super::fields::{Field, Fields, FileFormat, Header};
 use crate::keys::{JsonMember, json_member, scalars};
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
 /// Nobody has a longer line, and memory is bounded.
 const LONGEST: u64 = 16 << 20;
 
-/// Fields that a message names.
+/// Fields that a message names, and how much of each.
 const FIELDS_SAID: usize = 12;
+const LONGEST_NAME_SAID: usize = 80;
 /// Lines in which it looks for them, and members of each.
 const LINES_LOOKED_AT: usize = 20;
 const MEMBERS_LOOKED_AT: usize = 50;
 
 /// What some programs write in front of UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
+/// And in front of UTF-16, in either order of bytes.
+const MARKS_OF_UTF16: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
 
 /// One entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,6 +88,7 @@ impl<'f> Entries<'f> {
         if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             return Err(failed("it is no regular file, and a list is read twice".to_owned()));
         }
+        let file = in_utf8(file).map_err(|error| failed(error.to_string()))?;
         let lines = match fields.format {
             FileFormat::Csv => {
                 let mut reader = csv::ReaderBuilder::new()
@@ -92,7 +97,7 @@ impl<'f> Entries<'f> {
                     // A return in front of the line feed is taken away below: with it as a terminator of
                     // its own, lines would be counted one too low.
                     .terminator(csv::Terminator::Any(b'\n'))
-                    .from_reader(Limited { file, left: LONGEST, quotes: 0, last: (0, 0) });
+                    .from_reader(Limited::over(file));
                 let columns = columns(&mut reader, fields).map_err(failed)?;
                 Lines::Csv { reader: Box::new(reader), columns, record: csv::ByteRecord::new() }
             }
@@ -189,6 +194,64 @@ struct Limited {
     quotes: u64,
     /// The line on which the last entry begins, and how many it has.
     last: (u64, u64),
+    /// Bytes so far, and the last two of them.
+    passed: u64,
+    newest: [u8; 2],
+    /// Behind which bytes a line ends whose last cell is quoted and has a return before the quotation mark.
+    quoted_returns: VecDeque<u64>,
+    /// Line feeds and returns so far.
+    feeds: u64,
+    returns: u64,
+}
+
+impl Limited {
+    const fn over(file: File) -> Self {
+        Self {
+            file,
+            left: LONGEST,
+            quotes: 0,
+            last: (0, 0),
+            passed: 0,
+            newest: [0; 2],
+            quoted_returns: VecDeque::new(),
+            feeds: 0,
+            returns: 0,
+        }
+    }
+
+    /// Takes note of the bytes that come next.
+    fn pass(&mut self, bytes: &[u8]) {
+        let length = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let count = |byte: u8| length(memchr::memchr_iter(byte, bytes).count());
+        self.quotes = self.quotes.wrapping_add(count(b'"'));
+        self.returns = self.returns.saturating_add(count(b'\r'));
+        for at in memchr::memchr_iter(b'\n', bytes) {
+            self.feeds = self.feeds.saturating_add(1);
+            let before = match at {
+                0 => self.newest,
+                1 => [self.newest[1], bytes[0]],
+                _ => [bytes[at - 2], bytes[at - 1]],
+            };
+            if before == *b"\r\"" {
+                self.quoted_returns.push_back(self.passed.saturating_add(length(at)).saturating_add(1));
+            }
+        }
+        self.newest = match bytes {
+            [.., first, last] => [*first, *last],
+            [last] => [self.newest[1], *last],
+            [] => self.newest,
+        };
+        self.passed = self.passed.saturating_add(length(bytes.len()));
+    }
+
+    /// Whether the return at the end of the entry that ends behind this byte stands in quotation marks.
+    fn has_quoted_return(&mut self, end: u64) -> bool {
+        while self.quoted_returns.front().is_some_and(|at| *at < end) {
+            self.quoted_returns.pop_front();
+        }
+        // The last line may have no end.
+        self.quoted_returns.front() == Some(&end) || (end == self.passed && self.newest == *b"\r\"")
+    }
 }
 
 impl Read for Limited {
@@ -199,10 +262,30 @@ impl Read for Limited {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
         let read = self.file.read(buffer.get_mut(..most).unwrap_or_default())?;
         self.left = self.left.saturating_sub(u64::try_from(read).unwrap_or(u64::MAX));
-        let quotes = memchr::memchr_iter(b'"', buffer.get(..read).unwrap_or_default()).count();
-        self.quotes = self.quotes.wrapping_add(u64::try_from(quotes).unwrap_or(0));
+        self.pass(buffer.get(..read).unwrap_or_default());
+        if read == 0 && self.feeds == 0 && self.returns > 1 {
+            return Err(lines_end_in_returns());
+        }
         Ok(read)
     }
+}
+
+/// A list that is written as UTF-8, or in another code that has ASCII in it.
+fn in_utf8(mut file: File) -> io::Result<File> {
+    let mut first = Vec::new();
+    (&file).take(64).read_to_end(&mut first)?;
+    let marked = MARKS_OF_UTF16.iter().any(|mark| first.starts_with(mark));
+    if marked && first.contains(&0) {
+        return Err(io::Error::other("it is UTF-16, and a list is read as UTF-8 (iconv -f UTF-16 -t UTF-8)"));
+    }
+    file.rewind()?;
+    Ok(file)
+}
+
+fn lines_end_in_returns() -> io::Error {
+    io::Error::other(
+        "its lines end in returns alone (\\r), and a list is read by line feeds (tr '\\r' '\\n')",
+    )
 }
 
 fn columns(reader: &mut csv::Reader<Limited>, fields: &Fields) -> Result<Columns, String> {
@@ -220,9 +303,15 @@ fn columns(reader: &mut csv::Reader<Limited>, fields: &Fields) -> Result<Columns
                 (Some((at, _)), None) => Ok(at),
                 (Some(_), Some(_)) => Err(format!("two columns are called {name:?}: give its number")),
                 (None, _) => {
-                    let known: Vec<_> =
-                        names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-                    Err(format!("no column is called {name:?}; there are {known:?}"))
+                    let said = |name: &[u8]| {
+                        String::from_utf8_lossy(name).chars().take(LONGEST_NAME_SAID).collect::<String>()
+                    };
+                    let known: Vec<_> = names.iter().take(FIELDS_SAID).map(said).collect();
+                    let more = match names.len().saturating_sub(FIELDS_SAID) {
+                        0 => String::new(),
+                        more => format!(" and {more} more"),
+                    };
+                    Err(format!("no column is called {name:?}; there are {known:?}{more}"))
                 }
             }
         }
@@ -235,6 +324,15 @@ fn columns(reader: &mut csv::Reader<Limited>, fields: &Fields) -> Result<Columns
         offset: maybe(&fields.offset)?,
         partition: maybe(&fields.partition)?,
     })
+}
+
+/// Where a line ends.
+#[derive(Clone, Copy)]
+enum LineEnd {
+    /// At the feed: what stands in front is the cell's.
+    Feed,
+    /// At a return in front of it, where there is one.
+    ReturnAndFeed,
 }
 
 /// A cell without the return in front of the line feed.
@@ -264,10 +362,17 @@ fn next_record(
             break;
         }
     }
+    let end = reader.position().byte();
+    let ends_in =
+        if reader.get_mut().has_quoted_return(end) { LineEnd::Feed } else { LineEnd::ReturnAndFeed };
     let line = record.position().map_or(0, csv::Position::line);
     let lines = reader.position().line().saturating_sub(line);
     reader.get_mut().last = (line, lines);
-    let cell = |at: usize| cell(record, at).filter(|cell| !cell.is_empty());
+    let cell = |at: usize| match ends_in {
+        LineEnd::Feed => record.get(at),
+        LineEnd::ReturnAndFeed => cell(record, at),
+    };
+    let cell = |at: usize| cell(at).filter(|cell| !cell.is_empty());
     let text = |at: Option<usize>| at.and_then(cell).map(String::from_utf8_lossy);
     let mut key = Vec::with_capacity(columns.key.len());
     for &at in &columns.key {
@@ -296,6 +401,12 @@ fn next_line(
         *line = line.saturating_add(1);
         if !read_line(reader, buffer).map_err(|error| error.to_string())? {
             return Ok(None);
+        }
+        if *line == 1 && fields.format == FileFormat::Lines {
+            let is_all = reader.fill_buf().map_err(|error| error.to_string())?.is_empty();
+            if is_all && memchr::memchr(b'\r', buffer.trim_ascii_end()).is_some() {
+                return Err(lines_end_in_returns().to_string());
+            }
         }
         if *line == 1 && buffer.starts_with(MARK) {
             buffer.drain(..MARK.len());
@@ -447,6 +558,41 @@ mod tests {
         // An inch is no quotation, and a cell may end the list with a line end of its own.
         assert_eq!(keys(&read(b"id\n5\" pipe\nb\n", &csv).unwrap()).len(), 2);
         assert_eq!(keys(&read(b"id\na\n\"b\n c\"\n", &csv).unwrap()).len(), 2);
+    }
+
+    #[test]
+    fn a_return_in_quotation_marks_is_the_cells_own() {
+        let csv = fields(FileFormat::Csv, Header::Names, &["id"]);
+        // Whatever stands at the border of what is read at once.
+        for shorter in 0..40 {
+            let filling = "f".repeat((8 << 10) - shorter);
+            for end in ["\n", "\r\n", ""] {
+                let text = format!("n,id\r\n{filling},\"a\r\"\n1,\"b\"\r\n2,c\r\n3,\"d\"\"\r\"{end}");
+                let found = keys(&read(text.as_bytes(), &csv).unwrap());
+                let found: Vec<_> = found.iter().map(|(line, key)| (*line, key.as_str())).collect();
+                assert_eq!(found, [(2, "a\r"), (3, "b"), (4, "c"), (5, "d\"\r")], "{end:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_in_another_way_is_no_list_of_missing_keys() {
+        let utf16 = |text: &str| -> Vec<u8> {
+            "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+        };
+        let (lines, csv) =
+            (fields(FileFormat::Lines, Header::Names, &[]), fields(FileFormat::Csv, Header::Names, &["id"]));
+        for (fields, text) in [(&lines, "a\nb\n"), (&csv, "id\na\n")] {
+            let error = read(&utf16(text), fields).unwrap_err();
+            assert!(error.contains("UTF-16"), "{error}");
+            let error = read(text.replace('\n', "\r").as_bytes(), fields).unwrap_err();
+            assert!(error.contains("returns alone"), "{error}");
+        }
+        // A key is bytes, and one line has one end.
+        assert_eq!(read(b"\xff\xfekey\r\n", &lines).unwrap().len(), 1);
+        let columns: Vec<String> = (0..500).map(|number| format!("column {number}")).collect();
+        let error = read(columns.join(",").as_bytes(), &csv).unwrap_err();
+        assert!(error.ends_with("\"column 11\"] and 488 more"), "{error}");
     }
 
     #[test]
