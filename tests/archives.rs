@@ -204,6 +204,65 @@ fn an_incremental_archive_is_read_and_what_it_leaves_out_is_said() {
 }
 
 #[test]
+fn an_incremental_archive_of_directories_alone_is_read_and_what_is_absent_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = b"N00000000000000000000.log\0N00000000000000000000.index\0Npartition.metadata\0\0";
+    let mut gnu = Vec::new();
+    let mut pax = Vec::new();
+    for name in ["copy/orders-0/", "copy/orders-1/"] {
+        let mut header = gnu_header(b'D', name);
+        header.set_size(list.len() as u64);
+        gnu.extend(gnu_entry(header, list));
+        let mut attribute = b" GNU.dumpdir=".to_vec();
+        attribute.extend(list);
+        attribute.push(b'\n');
+        let length = attribute.len() + 2;
+        let attribute = [format!("{length}").into_bytes(), attribute].concat();
+        assert_eq!(attribute.len(), length);
+        let mut header = gnu_header(b'x', "attributes");
+        header.set_size(attribute.len() as u64);
+        pax.extend(gnu_entry(header, &attribute));
+        let mut header = gnu_header(b'5', name);
+        header.set_size(0);
+        pax.extend(gnu_entry(header, b""));
+    }
+    for plain in [&mut gnu, &mut pax] {
+        plain.resize(plain.len() + 1024, 0);
+        for archive in written(plain, folder.path()) {
+            let (status, told) = answer(&["scan"], &[&archive]);
+            assert_eq!(status, Some(3), "{}", archive.display());
+            let names: Vec<_> = told["coverage"]["damage"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|damage| damage["detail"].as_str().unwrap())
+                .collect();
+            assert!(names.iter().any(|said| said.contains("orders-1") && said.contains(".log")), "{names:?}");
+            assert_eq!(told["coverage"]["partitions"], 2);
+        }
+    }
+}
+
+#[test]
+fn an_archive_without_a_partition_says_what_is_wrong_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let done = Command::new(env!("CARGO_BIN_EXE_dedup-audit")).arg("scan").arg(&path).output().unwrap();
+        assert_eq!(done.status.code(), Some(2), "{name}");
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let mut header = gnu_header(b'5', "copy/");
+    header.set_size(0);
+    assert!(refused("cut.tar", &gnu_entry(header, b"")).contains("without the two empty blocks"));
+    for name in ["a.tar.xz", "a.tar", "a.tar.gz"] {
+        let said = refused(name, b"\xfd7zXZ\0\0\x04 and more");
+        assert!(said.contains("what xz packed is not read"), "{name}: {said}");
+    }
+}
+
+#[test]
 fn an_archive_behind_an_archive_is_said_however_far_it_stands() {
     let folder = tempfile::tempdir().unwrap();
     let directory = root("crash-restart-resend").join("data");

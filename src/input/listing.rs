@@ -21,6 +21,8 @@ pub(super) struct Listing {
     pub others: Vec<String>,
     /// Entries that could not be looked at, and why.
     pub unreadable: Vec<(String, String)>,
+    /// Whether an archive of what changed leaves out files with records that the directory held.
+    pub lacks_records: bool,
     /// The archive that the directory is in.
     pub archive: Option<Arc<Archive>>,
 }

@@ -68,10 +68,12 @@ impl Remarks {
         self.damage.push((path.to_owned(), damage));
     }
 
-    /// The first entry that could not be read, and why.
+    /// The first entry that could not be read, and why; else the first place of an archive that is damaged.
     pub fn first_unreadable(&self) -> Option<(&Path, &str)> {
-        let unreadable = self.damage.iter().filter(|(_, damage)| damage.kind == DamageKind::Unreadable);
-        unreadable.map(|(path, damage)| (path.as_path(), damage.detail.as_str())).min()
+        let all = self.damage.iter().map(|(path, damage)| {
+            (damage.kind != DamageKind::Unreadable, path.as_path(), damage.position, damage.detail.as_str())
+        });
+        all.min().map(|(_, path, _, detail)| (path, detail))
     }
 
     /// All of it, each once, sorted as it is shown.

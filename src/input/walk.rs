@@ -5,7 +5,7 @@
 //! directory. Links that were named are followed, links that are met are not.
 
 use super::archive::{self, Archives};
-use super::listing::{Listing, some_names};
+use super::listing::{FileEntry, Listing, some_names};
 use super::names::{LogDirFile, PartitionFile, PartitionName, is_known_directory};
 use super::remarks::Remarks;
 use crate::error::AuditError;
@@ -166,6 +166,12 @@ impl Walk {
                 self.remarks.note(path, "is read only for what it says of the partitions beside it");
                 return Ok(());
             }
+            if let Some(how) = archive::unread_packing(path) {
+                return Err(AuditError::Usage(format!(
+                    "{}: {how} is not read; archives are read as .tar, .tar.gz and .tar.zst",
+                    named.display()
+                )));
+            }
             return Err(AuditError::Usage(format!(
                 "{}: no file of a partition; a segment is called by its first offset in 20 digits and `.log`, \
                  and keeps its name in a copy",
@@ -259,7 +265,9 @@ fn list(archives: &Archives, directory: &Path) -> io::Result<Listing> {
 }
 
 fn is_partition(listing: &Listing) -> bool {
-    listing.files.iter().any(|file| PartitionFile::parse(&file.name).marks_a_partition())
+    let marks = |file: &FileEntry| PartitionFile::parse(&file.name).marks_a_partition();
+    // Of a partition that did not change, an incremental archive has the directory alone.
+    listing.lacks_records || listing.files.iter().any(marks)
 }
 
 impl Remarks {

@@ -90,6 +90,8 @@ struct Node {
     entries: BTreeMap<String, Entry>,
     /// Names that are no UTF-8.
     others: Vec<String>,
+    /// Whether it held files with records when it was packed that the archive before has.
+    lacks_records: bool,
 }
 
 #[derive(Debug)]
@@ -237,9 +239,7 @@ impl Index {
     /// Adds what one header is about.
     fn entry(&mut self, at: u64, header: &Header, kind: EntryType, told: Told, stored: Stored) {
         let name = told.name.unwrap_or_else(|| header.path_bytes().into_owned());
-        if let Some(held) = &told.held {
-            self.left_out(at, &name, held);
-        }
+        let lacks_records = told.held.as_ref().is_some_and(|held| self.left_out(at, &name, held));
         let kind = match kind {
             _ if told.is_sparse => Kind::Sparse,
             kind if kind.as_byte() == DIRECTORY_LIST => Kind::Directory,
@@ -291,7 +291,11 @@ impl Index {
             }
             entry => entry,
         };
-        if let Err(why) = self.add(at, &name, entry) {
+        let added = self.add(at, &name, entry);
+        if lacks_records && let Some(node) = self.directory(parts_of(&String::from_utf8_lossy(&name))) {
+            node.lacks_records = true;
+        }
+        if let Err(why) = added {
             let shown = String::from_utf8_lossy(name.get(..name.len().min(200)).unwrap_or_default())
                 .escape_debug()
                 .to_string();
@@ -302,23 +306,34 @@ impl Index {
     }
 
     /// Names the files with records that a directory held and that were not packed, because an archive before
-    /// has them: each is a code and a name, and `N` means that it is not in this one.
+    /// has them: each is a code and a name, and `N` means that it is not in this one. Whether there are any.
     ///
     /// Source: GNU tar, "Dumpdir".
-    fn left_out(&mut self, at: u64, name: &[u8], held: &[u8]) {
+    fn left_out(&mut self, at: u64, name: &[u8], held: &[u8]) -> bool {
         let listed = held.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"N"));
         let names: Vec<String> = listed
             .map(|file| String::from_utf8_lossy(file).into_owned())
             .filter(|file| names_records(file))
             .collect();
         if names.is_empty() {
-            return;
+            return false;
         }
         let shown = String::from_utf8_lossy(name).escape_debug().to_string();
         let files = some_names(names.iter().map(String::as_str));
         let said =
             format!("{shown}: an archive of what changed since another one, without {files}: not read");
         self.remark(at, Weight::Damage, said);
+        true
+    }
+
+    /// A directory that is there.
+    fn directory<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Option<&mut Node> {
+        let mut node = &mut self.root;
+        for name in names {
+            let Some(Entry::Directory(below)) = node.entries.get_mut(name) else { return None };
+            node = below;
+        }
+        Some(node)
     }
 
     /// Puts an entry where its name says.
@@ -505,7 +520,8 @@ impl Index {
 
 impl Node {
     fn list(&self) -> Listing {
-        let mut listing = Listing { others: self.others.clone(), ..Listing::default() };
+        let mut listing =
+            Listing { others: self.others.clone(), lacks_records: self.lacks_records, ..Listing::default() };
         for (name, entry) in &self.entries {
             match entry {
                 Entry::Directory(_) => listing.directories.push(name.clone()),

@@ -93,6 +93,21 @@ fn packing(file: &mut File) -> io::Result<Option<Packing>> {
     })
 }
 
+/// How a file is packed that is not read, by its first bytes.
+pub(super) fn unread_packing(path: &Path) -> Option<&'static str> {
+    let mut magic = Vec::new();
+    open_read_only(path).ok()?.take(8).read_to_end(&mut magic).ok()?;
+    Some(match magic.as_slice() {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "what xz packed",
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => "what bzip2 packed",
+        [0x04, 0x22, 0x4d, 0x18, ..] => "what lz4 packed",
+        [b'P', b'K', 3, 4, ..] => "a zip archive",
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => "a 7z archive",
+        [0x1f, 0x9d, ..] => "what compress packed",
+        _ => return None,
+    })
+}
+
 impl Archive {
     /// Opens the file at `path`, and reads which files are in it, until it is asked to stop. `memory` bounds
     /// what a compressed one holds, in bytes.
@@ -111,7 +126,10 @@ impl Archive {
         let refuse =
             |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("no tar archive: {why}"));
         let listed = UntilStopped { bytes: &bytes, stopped };
-        let mut index = Index::read(&listed).map_err(refuse)?;
+        let mut index = Index::read(&listed).map_err(|why| {
+            let packed = if packing.is_none() { unread_packing(path) } else { None };
+            refuse(packed.map_or(why, |packed| format!("{packed} is not read, but for gzip and zstd")))
+        })?;
         let end = match &bytes {
             Bytes::Plain { len, .. } => Some(*len),
             Bytes::Packed(unpacked) => {
