@@ -34,7 +34,7 @@ impl AvroSchema {
 
     /// The field at `path`. The value must end with the bytes.
     pub(crate) fn member(&self, bytes: &[u8], path: &[String]) -> Result<Option<Member>, Undecoded> {
-        let mut walk = Walk { names: &self.names, rest: bytes };
+        let mut walk = Walk { names: &self.names, rest: bytes, items_left: bytes.len() };
         let found = walk.value(&self.root, Some(path), 0)?;
         if !walk.rest.is_empty() {
             return Err(Undecoded::NotOfSchema);
@@ -79,6 +79,9 @@ enum Found {
 struct Walk<'a> {
     names: &'a HashMap<Name, Schema>,
     rest: &'a [u8],
+    /// Items of arrays and maps that may still come. A null takes no byte, and blocks of them that each claim as many
+    /// as the value has bytes would take a square of its length: together there are no more than bytes.
+    items_left: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -167,8 +170,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The items of an array or map, in blocks. Each item takes a byte at least: more of them than
-    /// bytes are no data.
+    /// The items of an array or map, in blocks.
     fn blocks(
         &mut self,
         mut item: impl FnMut(&mut Self) -> Result<(Found, bool), Undecoded>,
@@ -182,10 +184,9 @@ impl<'a> Walk<'a> {
             if count < 0 {
                 self.long()?;
             }
-            if count.unsigned_abs() > self.rest.len() as u64 {
-                return Err(Undecoded::NotOfSchema);
-            }
-            for _ in 0..count.unsigned_abs() {
+            let claimed = usize::try_from(count.unsigned_abs()).map_err(|_| Undecoded::NotOfSchema)?;
+            self.items_left = self.items_left.checked_sub(claimed).ok_or(Undecoded::NotOfSchema)?;
+            for _ in 0..claimed {
                 let (value, is_wanted) = item(self)?;
                 if is_wanted {
                     found = value;

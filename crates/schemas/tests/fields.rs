@@ -110,6 +110,10 @@ fn hostile_avro_ends_in_no_time() {
     let many = schemas(&[("n.avsc", nulls.as_bytes())]).unwrap();
     let count = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0];
     assert_eq!(many.avro(&count, &path("/a/0")), Err(Undecoded::NotOfSchema));
+    // Each of 700,000 blocks claims 100,000 nulls, which take no byte: walked over, they would take hours.
+    let blocks = [[0xc0, 0x9a, 0x0c].repeat(700_000), vec![0]].concat();
+    assert_eq!(many.avro(&blocks, &path("/a/0")), Err(Undecoded::NotOfSchema));
+    assert_eq!(many.avro(&[4, 0], &path("/a/0")), Ok(None), "two nulls in two bytes");
     let long = schemas(&[("s.avsc", br#""string""#)]).unwrap();
     assert_eq!(long.avro(&count, &[]), Err(Undecoded::NotOfSchema));
 }
