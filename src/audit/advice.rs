@@ -118,7 +118,7 @@ fn look_at(
     if plan.internal {
         return look;
     }
-    let mut observer = Observer::new(plan.mask.clone(), memory);
+    let mut observer = Observer::new(plan.mask.clone(), memory).with_pairs(plan.pairs.clone());
     let mut reader = BatchReader::new(&prepared.large);
     let led = topic.partitions.iter().filter(|&&at| prepared.leaders.get(at) == Some(&at));
     for subject in led.filter_map(|&at| subjects.get(at)) {
@@ -184,7 +184,7 @@ impl Look {
                     self.records += 1;
                     // What lies below the log start no consumer gets.
                     if record.offset >= start {
-                        observer.take(record);
+                        observer.take(batch.header.producer_id, record);
                     }
                 });
                 if let Err(error) = read {

@@ -10,14 +10,14 @@ use super::pass::{Subject, SubjectSegment};
 use super::routing::{self, Route};
 use super::segment_indexes::Checked;
 use super::sought::Sought;
-use super::topics::Topics;
+use super::topics::{Topic, Topics};
 use super::{abort_indexes, replicas, samples, snapshots};
 use crate::error::AuditError;
 use crate::facts::PartitionContext;
 use crate::format::segment::TailExpectation;
 use crate::input::{self, Inventory, PartitionDir, Selection};
 use crate::plan::routing::Routing;
-use crate::plan::{self, KeyChoice, Sample, TopicPlan};
+use crate::plan::{self, Cleanup, KeyChoice, Sample, TopicPlan};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 /// What is known before the records are read.
@@ -59,7 +59,10 @@ pub(super) fn prepare(options: &AuditOptions) -> Result<Prepared, AuditError> {
     let plans: Vec<TopicPlan> = samples
         .par_iter()
         .zip(&topics.all)
-        .map(|(sample, topic)| plan::decide(&topic.name, &options.key, &options.rules, sample))
+        .map(|(sample, topic)| {
+            let cleanup = cleanup(&inventory, &internal, topic);
+            plan::decide(&topic.name, &options.key, &options.rules, cleanup, sample)
+        })
         .collect();
     let deferrals = plans.iter().map(|_| Deferral::default()).collect();
     Ok(Prepared { inventory, leaders, internal, topics, routings, samples, plans, large, deferrals })
@@ -79,6 +82,17 @@ impl Prepared {
             subject(&self.inventory, at, dir, self.leaders[at] == at, chosen, &self.internal, options)
         };
         self.inventory.partitions.iter().enumerate().map(of_dir).collect()
+    }
+}
+
+/// Whether a topic is compacted, as far as its configuration or a cleaner's checkpoint tells it.
+fn cleanup(inventory: &Inventory, internal: &InternalTopics, topic: &Topic) -> Cleanup {
+    let is_cleaned =
+        |at: &usize| inventory.partitions.get(*at).is_some_and(|dir| dir.first_dirty_offset.is_some());
+    match internal.is_compacted(&topic.name) {
+        Some(true) => Cleanup::Compact,
+        None if topic.partitions.iter().any(is_cleaned) => Cleanup::Compact,
+        Some(false) | None => Cleanup::Delete,
     }
 }
 

@@ -124,6 +124,12 @@ impl KeySpec {
         Self { parts: vec![part] }
     }
 
+    /// Several keys joined; `None` where there is none.
+    #[must_use]
+    pub fn of_parts(parts: impl Into<Vec<KeyPart>>) -> Option<Self> {
+        Some(parts.into()).filter(|parts| !parts.is_empty()).map(|parts| Self { parts })
+    }
+
     /// Record key and value together.
     #[must_use]
     pub fn content() -> Self {

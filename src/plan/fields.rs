@@ -101,6 +101,112 @@ pub(super) fn as_time(text: &str) -> Option<i64> {
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }
 
+/// Whether the text is a moment, a date or a time of day, in one of the ways in which these are written.
+pub(super) fn is_time(text: &str) -> bool {
+    let text = text.trim_matches('"').trim();
+    as_time(text).is_some() || Written::of(text).is_some_and(|written| written.is_time())
+}
+
+/// The numbers of a text that holds nothing beside them but what stands in dates and times.
+struct Written {
+    /// Their digits.
+    numbers: Vec<String>,
+    names_month: bool,
+    has_colon: bool,
+}
+
+impl Written {
+    /// Longer than any date in words with its time and zone.
+    const LONGEST: usize = 48;
+    const ZONES: [&str; 12] = ["t", "z", "utc", "gmt", "am", "pm", "cet", "cest", "est", "edt", "pst", "pdt"];
+    const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    /// `20261130`, and with a time of day `202611301204`, `20261130120459` and `20261130120459123`.
+    const COMPACT: [usize; 4] = [8, 12, 14, 17];
+
+    fn of(text: &str) -> Option<Self> {
+        if text.len() > Self::LONGEST || !text.is_ascii() {
+            return None;
+        }
+        let mut written = Self { numbers: Vec::new(), names_month: false, has_colon: text.contains(':') };
+        let kind = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_alphabetic());
+        for run in text.as_bytes().chunk_by(|one, other| kind(one) == kind(other)) {
+            let run = std::str::from_utf8(run).ok()?;
+            if run.starts_with(|one: char| one.is_ascii_digit()) {
+                written.numbers.push(run.to_owned());
+            } else if run.starts_with(|one: char| one.is_ascii_alphabetic()) {
+                let word = run.to_ascii_lowercase();
+                let is_one_of = |names: &[&str]| names.iter().any(|name| word.starts_with(name));
+                if is_one_of(&Self::MONTHS) {
+                    written.names_month = true;
+                } else if !is_one_of(&Self::WEEKDAYS) && !Self::ZONES.contains(&word.as_str()) {
+                    return None;
+                }
+            } else if !run.bytes().all(|byte| b"-/.:+, ".contains(&byte)) {
+                return None;
+            }
+        }
+        Some(written)
+    }
+
+    fn is_time(&self) -> bool {
+        let texts: Vec<&str> = self.numbers.iter().map(String::as_str).collect();
+        match texts.as_slice() {
+            [day, year] | [year, day] if self.names_month && !self.has_colon => is_year(year) && is_day(day),
+            [day, year, time @ ..] if self.names_month && is_year(year) => is_day(day) && is_of_day(time),
+            [year, month, day, time @ ..] if is_year(year) => {
+                is_month(month) && is_day(day) && is_of_day(time)
+            }
+            [one, other, year, time @ ..] if is_year(year) => {
+                (is_month(one) && is_day(other) || is_day(one) && is_month(other)) && is_of_day(time)
+            }
+            [compact, time @ ..] if Self::COMPACT.contains(&compact.len()) => {
+                let part = |from: usize, to: usize| compact.get(from..to.min(compact.len())).unwrap_or("");
+                let of_day = [part(8, 10), part(10, 12), part(12, 14)];
+                let of_day: Vec<&str> = of_day.into_iter().filter(|part| !part.is_empty()).collect();
+                let behind = match time {
+                    [clock, ..] if clock.len() == 6 && of_day.is_empty() => {
+                        is_of_day(&[&clock[..2], &clock[2..4], &clock[4..]])
+                    }
+                    _ => is_of_day(time),
+                };
+                is_year(part(0, 4))
+                    && is_month(part(4, 6))
+                    && is_day(part(6, 8))
+                    && is_of_day(&of_day)
+                    && behind
+            }
+            [_, _] | [_, _, _] | [_, _, _, _] => self.has_colon && is_of_day(&texts),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a number of so many digits, at most or exactly, lies there.
+fn lies_in(digits: &str, range: std::ops::RangeInclusive<u32>) -> bool {
+    digits.len() <= 4 && digits.parse().is_ok_and(|number| range.contains(&number))
+}
+
+fn is_year(digits: &str) -> bool {
+    digits.len() == 4 && lies_in(digits, 1900..=2099)
+}
+
+fn is_month(digits: &str) -> bool {
+    digits.len() <= 2 && lies_in(digits, 1..=12)
+}
+
+fn is_day(digits: &str) -> bool {
+    digits.len() <= 2 && lies_in(digits, 1..=31)
+}
+
+/// Hour, minute and second, as far as they are there, a fraction and a zone behind them.
+fn is_of_day(numbers: &[&str]) -> bool {
+    let clock = numbers.iter().zip([24, 59, 60]);
+    numbers.len() <= 6
+        && clock.into_iter().all(|(digits, most)| digits.len() <= 2 && lies_in(digits, 0..=most))
+}
+
 #[expect(clippy::cast_possible_truncation, reason = "the caller keeps the number below the year 2100")]
 fn rounded(number: f64) -> i64 {
     number.round() as i64
@@ -148,6 +254,44 @@ mod tests {
         assert_eq!(as_time("\"2023-11-14T22:13:20.005Z\""), Some(1_700_000_000_005));
         assert_eq!(as_time("1037"), None);
         assert_eq!(as_time("\"order-1\""), None);
+    }
+
+    #[test]
+    fn times_are_known_however_they_are_written() {
+        for time in [
+            "\"2026-11-29 16:03:29\"",
+            "2026-11-29T16:03:29.123+01:00",
+            "2026-11-29",
+            "2026/11/29 16:03",
+            "29.11.2026 16:03",
+            "11/29/2026 04:03:29 PM",
+            "Sun, 29 Nov 2026 16:03:29 GMT",
+            "29 November 2026",
+            "Nov 29, 2026",
+            "20261129",
+            "20261129160329",
+            "20261129T160329Z",
+            "16:03:29.123",
+            "1764425000.123",
+        ] {
+            assert!(is_time(time), "{time}");
+        }
+        for other in [
+            "order-2026-11-29",
+            "2026-000042",
+            "2026-13-01",
+            "4711-11-29",
+            "10.0.12.1",
+            "20269999",
+            "1037",
+            "12-14",
+            "25:61:00",
+            "p-1",
+            "",
+            "00:1b:44:11:3a:b7",
+        ] {
+            assert!(!is_time(other), "{other}");
+        }
     }
 
     #[test]

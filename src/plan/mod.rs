@@ -5,6 +5,7 @@
 //! for is never replaced; `auto` never picks a field of the payload by itself.
 
 pub mod adviser;
+mod chance;
 mod fields;
 mod file;
 pub mod routing;
@@ -17,7 +18,7 @@ pub use sample::{Sample, SampleRecord};
 pub use versions::VersionField;
 pub use volatile::VolatileField;
 
-use crate::keys::{Identity, KeySpec, Mask, SieveMask};
+use crate::keys::{Identity, KeyPart, KeySpec, Mask, SieveMask};
 use adviser::{Candidate, Observer};
 use fields::Fields;
 
@@ -80,6 +81,8 @@ pub struct TopicPlan {
     pub volatile: Vec<VolatileField>,
     /// Fields of the sample that may identify the events better, the best first.
     pub suggestions: Vec<Candidate>,
+    /// Pairs of fields that may do so together where no single field does.
+    pub pairs: Vec<[KeyPart; 2]>,
 }
 
 impl TopicPlan {
@@ -126,6 +129,16 @@ pub enum RepeatsOf {
     Key,
 }
 
+/// What a broker does with old records of a topic (`cleanup.policy`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cleanup {
+    /// It deletes whole segments, or nothing tells.
+    #[default]
+    Delete,
+    /// It keeps the newest record of each key.
+    Compact,
+}
+
 /// Where repeats are looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
@@ -154,14 +167,27 @@ pub const ASKED_FOR: &str = "the key that was asked for";
 
 /// Makes the plan of one topic.
 #[must_use]
-pub fn decide(topic: &str, choice: &KeyChoice, rules: &ContentRules, sample: &Sample) -> TopicPlan {
+pub fn decide(
+    topic: &str,
+    choice: &KeyChoice,
+    rules: &ContentRules,
+    cleanup: Cleanup,
+    sample: &Sample,
+) -> TopicPlan {
     let fields = if topic.starts_with("__") { Fields::default() } else { Fields::of(sample) };
-    let mut plan = identify(topic, choice, rules, sample, &fields);
+    let mut plan = identify(topic, choice, rules, cleanup, sample, &fields);
     plan.volatile = volatile::reasons(&plan.mask, &rules.ignored, sample, &fields);
     if !plan.internal && !sample.records.is_empty() {
-        let mut observer = Observer::new(plan.mask.clone(), ADVISER);
-        sample.records.iter().for_each(|record| observer.take_sampled(record));
-        let mut candidates = observer.candidates();
+        let observed = |pairs| {
+            let mut observer = Observer::new(plan.mask.clone(), ADVISER).with_pairs(pairs);
+            sample.records.iter().for_each(|record| observer.take_sampled(record));
+            observer
+        };
+        let singles = observed(Vec::new());
+        let pairs = singles.pairs();
+        let mut candidates =
+            if pairs.is_empty() { singles.candidates() } else { observed(pairs.clone()).candidates() };
+        plan.pairs = pairs;
         candidates.retain(|candidate| plan.would_add(candidate));
         candidates.truncate(SUGGESTIONS);
         plan.suggestions = candidates;
@@ -173,6 +199,7 @@ fn identify(
     topic: &str,
     choice: &KeyChoice,
     rules: &ContentRules,
+    cleanup: Cleanup,
     sample: &Sample,
     fields: &Fields,
 ) -> TopicPlan {
@@ -189,6 +216,7 @@ fn identify(
         mask,
         volatile: Vec::new(),
         suggestions: Vec::new(),
+        pairs: Vec::new(),
     };
     if internal {
         let why = "an internal topic: its keys are entities".to_owned();
@@ -238,11 +266,15 @@ fn identify(
     if !entity && (all * 20 <= records || repeats.other_content * 10 <= all) {
         let few = if records < FEW { " (few records)" } else { "" };
         let why = if all == 0 {
-            format!("none of {records} sampled records repeats an earlier record key{few}: it names an event")
+            format!(
+                "none of {records} sampled records repeats an earlier record key{few}: {}",
+                names(cleanup, "it")
+            )
         } else {
             format!(
-                "of {records} sampled records {all} repeat an earlier record key, {} of them with the same content{few}: the record key names an event",
-                repeats.same_content
+                "of {records} sampled records {all} repeat an earlier record key, {} of them with the same content{few}: {}",
+                repeats.same_content,
+                names(cleanup, "the record key")
             )
         };
         return plan(by_key, false, why, mask);
@@ -258,6 +290,19 @@ fn identify(
     );
     let mask = mask_for(&Identity::Content);
     plan(Identity::Content, false, why, mask)
+}
+
+/// What a record key names that hardly repeats. Where the cleaner takes what a later record of the key replaces, that
+/// it does not repeat says nothing.
+fn names(cleanup: Cleanup, it: &str) -> String {
+    match cleanup {
+        Cleanup::Delete => format!("{it} names an event"),
+        Cleanup::Compact => {
+            format!(
+                "{it} names an entity, of which the compacted log keeps the newest record, and only an equal one is a copy"
+            )
+        }
+    }
 }
 
 /// What is to be said where values that all differ could not be looked into.
@@ -280,8 +325,10 @@ mod tests {
 
     #[test]
     fn state_of_kafka_and_of_mirror_maker_is_no_event() {
-        let holds_state =
-            |topic| decide(topic, &KeyChoice::Auto, &ContentRules::default(), &Sample::default()).holds_state;
+        let holds_state = |topic| {
+            decide(topic, &KeyChoice::Auto, &ContentRules::default(), Cleanup::Delete, &Sample::default())
+                .holds_state
+        };
         for topic in ["__consumer_offsets", "mm2-status.east.internal", "mm2-offset-syncs.west.internal"] {
             assert!(holds_state(topic), "{topic}");
         }

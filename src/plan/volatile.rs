@@ -4,8 +4,9 @@
 //! between nearly all records: a time that runs with the order of writing, or a nonce; or a small
 //! counter that is nearly always the same and counts up between copies whose other fields agree.
 //! A field is only masked when what is left still tells events apart, within one producer: else two
-//! logins of one customer would become one.
+//! logins of one customer would become one. Nor is it where what is left comes again as by chance.
 
+use super::chance::{Multiplicities, Order};
 use super::fields::{FieldName, Fields, distinct_percent, is_counter, is_nonce, is_running_time};
 use super::sample::{Sample, SampleRecord};
 use crate::keys::{Identity, KeyPart, Mask};
@@ -93,10 +94,25 @@ fn is_part_of(identity: &Identity, name: &FieldName) -> bool {
 /// Whether most records of each producer stay distinct without the masked fields.
 fn tells_apart(sample: &Sample, identity: &Identity, mask: &Mask) -> bool {
     let mut producers: BTreeMap<i64, (usize, BTreeSet<Vec<u8>>)> = BTreeMap::new();
-    for record in &sample.records {
+    let mut seen: BTreeMap<Vec<u8>, (u64, u64)> = BTreeMap::new();
+    let mut order = Order::default();
+    for (place, record) in (0..).zip(&sample.records) {
+        let content = record.content(mask);
+        if let Some((records, last)) = seen.get_mut(&content) {
+            order.take(place, *last);
+            (*records, *last) = (*records + 1, place);
+        } else {
+            seen.insert(content.clone(), (1, place));
+        }
         let (records, contents) = producers.entry(record.producer_id.0).or_default();
         *records += 1;
-        contents.insert(record.content(mask));
+        contents.insert(content);
+    }
+    let mut often = Multiplicities::default();
+    seen.values().for_each(|(records, _)| often.add(*records));
+    // Customers who log in again leave the same as copies do, but not where copies stand.
+    if *identity == Identity::Content && order.is_of_a_draw(often) {
+        return false;
     }
     let records: usize = producers.values().map(|(records, _)| records).sum();
     let distinct: usize = producers.values().map(|(_, contents)| contents.len()).sum();

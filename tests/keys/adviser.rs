@@ -116,6 +116,130 @@ fn a_login_of_a_customer_is_no_copy() {
     assert_eq!(suggested(home.path()), [""; 0]);
 }
 
+const PAGES: [&str; 3] = ["home", "cart", "help"];
+
+/// 400 visits of customers: what is a customer's own, and what happened.
+fn visits(customers: u64, what: fn(u64) -> Value) -> Vec<(Option<String>, Value)> {
+    let visit = |n: u64| {
+        let customer = mixed(n * 31) % customers;
+        let mut value = json!({
+            "customerId": customer,
+            "zip": format!("z{}", customer % 90),
+            "at": START + i64::try_from(n).unwrap() * 1000,
+            "session": nonce(n),
+        });
+        value.as_object_mut().unwrap().extend(what(n).as_object().unwrap().clone());
+        (None, value)
+    };
+    (0..400).map(visit).collect()
+}
+
+#[test]
+fn a_customer_is_not_suggested_for_what_else_is_known_of_the_customer() {
+    let page = |n| {
+        let page = PAGES[usize::try_from(mixed(n) % 3).unwrap()];
+        json!({ "page": page })
+    };
+    for customers in [200, 350, 500] {
+        for what in [|_| json!({}), page] {
+            let home = tempfile::tempdir().unwrap();
+            write_topic(home.path(), "visits-0", &visits(customers, what));
+            assert_eq!(suggested(home.path()), [""; 0], "{customers} customers");
+        }
+    }
+}
+
+#[test]
+fn a_customer_who_does_one_thing_behind_the_other_is_not_suggested() {
+    let home = tempfile::tempdir().unwrap();
+    let clicks = (0..200).flat_map(|user: u64| {
+        (0..1 + mixed(user) % 5 / 4).map(move |n| {
+            let page = PAGES[usize::try_from(mixed(user * 9 + n) % 3).unwrap()];
+            (None, json!({"user": format!("u{user}"), "zip": user % 50, "page": page}))
+        })
+    });
+    write_topic(home.path(), "clicks-0", &clicks.collect::<Vec<_>>());
+    assert_eq!(suggested(home.path()), [""; 0]);
+}
+
+#[test]
+fn a_time_is_not_suggested_however_it_is_written() {
+    let written: [fn(u64) -> String; 6] = [
+        |n| format!("2026-11-{:02} {:02}:{:02}:07", n / 1440 + 1, n / 60 % 24, n % 60),
+        |n| format!("{:02}.{:02}.2026", n % 28 + 1, n / 28 + 1),
+        |n| format!("202611{:02}{:02}{:02}00", n / 1440 + 1, n / 60 % 24, n % 60),
+        |n| format!("Sun, {:02} Nov 2026 {:02}:{:02}:59 GMT", n / 1440 + 1, n / 60 % 24, n % 60),
+        |n| format!("11/{:02}/2026 {:02}:{:02} PM", n / 600 + 1, n / 60 % 10, n % 60),
+        |n| format!("{:02}:{:02}:{:02}", n / 3600, n / 60 % 60, n % 60),
+    ];
+    for time in written {
+        let home = tempfile::tempdir().unwrap();
+        let records = (0..300).chain(270..300).map(|n| {
+            (None, json!({"createdAt": time(n), "amount": mixed(n) % 5000, "customer": mixed(n * 3) % 300}))
+        });
+        write_topic(home.path(), "orders-0", &records.collect::<Vec<_>>());
+        let found = suggested(home.path());
+        assert!(!found.contains(&"json:/createdAt".to_owned()), "{}: {found:?}", time(0));
+    }
+}
+
+/// Orders that pass through these states, those of the last ones again.
+fn states(states: &'static [&'static str], again: usize) -> Vec<(Option<String>, Value)> {
+    let orders = 200;
+    let mut events: Vec<(u64, u64, &str)> = (0..orders)
+        .flat_map(|order| {
+            (0..).zip(states).map(move |(at, state)| (order * 3 + at * 45 + mixed(order) % 2, order, *state))
+        })
+        .collect();
+    events.sort_unstable();
+    let repeated = events.len() - again;
+    let written: Vec<_> = events.iter().chain(&events[repeated..]).collect();
+    let record = |(n, (_, order, state)): (usize, &&(u64, u64, &str))| {
+        let value = json!({
+            "orderId": format!("o-{order}"),
+            "eventType": state,
+            "customer": mixed(*order) % 70,
+            "sentAt": START + i64::try_from(n).unwrap() * 131,
+        });
+        (None, value)
+    };
+    written.iter().enumerate().map(record).collect()
+}
+
+#[test]
+fn an_order_that_passes_through_states_is_no_event_and_with_its_state_it_is() {
+    for (of, again) in [(&["CREATED", "PAID"][..], 30), (&["CREATED", "PAID", "PACKED", "SHIPPED"], 60)] {
+        let home = tempfile::tempdir().unwrap();
+        write_topic(home.path(), "orders-0", &states(of, again));
+        assert_eq!(suggested(home.path()), ["json:/orderId+json:/eventType"], "{of:?}");
+        let path = home.path().to_str().unwrap();
+        let answer = json_of(&["keys", path, "--format", "json"]);
+        let found = candidate(&answer, "json:/orderId+json:/eventType");
+        assert_eq!(found["distinct"], 200 * of.len());
+        assert_eq!(found["coveredRecords"], 200 * of.len() + again);
+        assert_eq!(found["examples"][0]["parts"][1]["text"], of[of.len() - 1]);
+        let scan = ["scan", path, "--key", "json:/orderId+json:/eventType", "--format", "json"];
+        assert_eq!(json_of(&scan)["visibility"]["readCommitted"]["repeatedKeyRecords"], again);
+
+        let home = tempfile::tempdir().unwrap();
+        write_topic(home.path(), "orders-0", &states(of, 0));
+        assert_eq!(suggested(home.path()), [""; 0], "{of:?} without copies");
+    }
+}
+
+#[test]
+fn of_two_names_for_one_thing_the_one_that_is_no_number_comes_first() {
+    let home = tempfile::tempdir().unwrap();
+    let payments = (0..300_u64).chain(280..300).map(|id| {
+        (
+            None,
+            json!({"amount": id * 7919 % 9007, "paymentId": format!("p-{id}"), "customer": mixed(id) % 60}),
+        )
+    });
+    write_topic(home.path(), "payments-0", &payments.collect::<Vec<_>>());
+    assert_eq!(suggested(home.path())[0], "json:/paymentId");
+}
+
 #[test]
 fn fields_are_found_in_objects_arrays_keys_and_headers() {
     let home = tempfile::tempdir().unwrap();

@@ -92,3 +92,35 @@ fn values_that_cannot_be_looked_into_are_said_to_be_so() {
     write_bytes(home.path(), "words-0", &words);
     assert!(why(&scan(home.path())).ends_with("so the content identifies an event"));
 }
+
+#[test]
+fn two_visits_of_a_customer_are_no_copies_whatever_else_is_known_of_the_customer() {
+    for customers in [150, 300, 500] {
+        let home = tempfile::tempdir().unwrap();
+        let visits = (0..400_u64).map(|n| {
+            let customer = (n * n + n * 31).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 13;
+            let customer = (customer ^ customer >> 21) % customers;
+            (None, json!({"customerId": customer, "zip": customer % 90, "at": sent(n)}))
+        });
+        write_topic(home.path(), "visits-0", &visits.collect::<Vec<_>>());
+        let report = scan(home.path());
+        assert_eq!(surplus(&report), 0, "{customers} customers");
+        assert_eq!(report["topics"][0]["identity"]["volatile"], json!([]));
+    }
+}
+
+#[test]
+fn a_record_key_of_a_compacted_log_names_an_entity() {
+    let home = tempfile::tempdir().unwrap();
+    let customers: Vec<_> =
+        (0..100).map(|n| (Some(format!("customer-{n}")), json!({"city": n * 7 % 31}))).collect();
+    write_topic(home.path(), "customers-0", &customers);
+    assert!(why(&scan(home.path())).ends_with("it names an event"));
+    std::fs::write(home.path().join("cleaner-offset-checkpoint"), "0\n1\ncustomers 0 90\n").unwrap();
+    let report = scan(home.path());
+    assert_eq!(
+        why(&report),
+        "none of 100 sampled records repeats an earlier record key: it names an entity, of which the compacted log \
+         keeps the newest record, and only an equal one is a copy"
+    );
+}

@@ -33,7 +33,7 @@ use crate::facts::Sessions;
 use crate::input;
 use crate::judgement;
 use crate::keys::KeySpec;
-use crate::plan::{KeyChoice, Sample, TopicPlan};
+use crate::plan::{Cleanup, KeyChoice, Sample, TopicPlan};
 use crate::relations::Relations;
 use crate::report::answer::Reading;
 use crate::report::compare::Compared;
@@ -94,7 +94,13 @@ fn compare_all(
 
     let (shown, matching) = specs(&options.key);
     let plan = |topic: &str, spec: &KeySpec| -> TopicPlan {
-        crate::plan::decide(topic, &KeyChoice::User(spec.clone()), &options.rules, &Sample::default())
+        crate::plan::decide(
+            topic,
+            &KeyChoice::User(spec.clone()),
+            &options.rules,
+            Cleanup::Delete,
+            &Sample::default(),
+        )
     };
     let matched: Vec<TopicPlan> =
         inventory.partitions.iter().map(|dir| plan(&dir.topic, &matching)).collect();
@@ -260,7 +266,7 @@ fn relations(
         .iter()
         .map(|topic| {
             let (key, rules) = (KeyChoice::User(KeySpec::record_key()), crate::plan::ContentRules::default());
-            crate::plan::decide(&topic.name, &key, &rules, &Sample::default())
+            crate::plan::decide(&topic.name, &key, &rules, Cleanup::Delete, &Sample::default())
         })
         .collect();
     let led: Vec<usize> = (0..inventory.partitions.len()).collect();

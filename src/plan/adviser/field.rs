@@ -1,9 +1,10 @@
-//! What is known of one field: how often it is there, which values repeat, and how two records that
-//! share a value differ.
+//! What is known of one field, or of two joined: how often it is there, which values repeat, and how two
+//! records that share a value differ.
 
-use crate::finding::BusinessKey;
-use crate::keys::KeyPart;
-use crate::plan::fields::as_time;
+use crate::finding::{BusinessKey, KeyPart as ReportedPart};
+use crate::keys::{KeyPart, KeySpec};
+use crate::plan::chance::{Multiplicities, Order};
+use crate::plan::fields::is_time;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
@@ -11,27 +12,28 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 const PAIRS: u64 = 2000;
 /// Examples of a field.
 pub(super) const EXAMPLES: usize = 3;
-/// Records between a record and its repeat that count as "soon behind it".
-const SOON: u64 = 8;
-/// Records between two repeats of one stretch, where one field's values are followed in part.
-const STRETCH: u64 = 1000;
-
 /// Bytes of a value that is shown: what is longer is no key that somebody would type.
 const SHOWN: usize = 200;
 
 /// What stands for a field's value in one record; 0 where the record has none.
 pub(super) type ValueHash = u32;
 
-/// One field of a topic's records.
+/// One field of a topic's records, or two joined.
 #[derive(Debug)]
 pub(super) struct Field {
-    pub(super) part: KeyPart,
+    pub(super) key: KeySpec,
+    /// Whether it does not count as content.
+    pub(super) masked: bool,
     /// Records that have it.
     pub(super) covered: u64,
     /// Records in which it is a time.
     pub(super) times: u64,
     /// Records in which it is a number with a fraction: something measured or paid, no name.
     pub(super) fractions: u64,
+    /// Records in which it is a number.
+    pub(super) numbers: u64,
+    /// How it behaves from one record of a writer to the next.
+    pub(super) neighbours: Agreement,
     /// Values with a larger hash are not followed.
     limit: u64,
     values: BTreeMap<u64, Value>,
@@ -39,14 +41,8 @@ pub(super) struct Field {
     pub(super) pairs: u64,
     /// By other field: in how many pairs both records have it, and in how many they agree.
     pub(super) agreement: Vec<Agreement>,
-    /// Repeats that were seen, of values that were dropped later, too.
-    seen_again: u64,
-    /// Those that stand soon behind the record that they repeat.
-    soon: u64,
-    /// Those that go on where the repeat before them was.
-    in_stretch: u64,
-    /// The last repeat, and the record that it repeats.
-    last_repeat: Option<(u64, u64)>,
+    /// Where repeats stand, of values that were dropped later, too.
+    order: Order,
     repeated: Vec<BusinessKey>,
     first: Vec<BusinessKey>,
 }
@@ -56,6 +52,15 @@ pub(super) struct Field {
 pub(super) struct Agreement {
     pub(super) both: u64,
     pub(super) equal: u64,
+}
+
+impl Agreement {
+    const fn take(&mut self, one: ValueHash, other: ValueHash) {
+        if one != 0 && other != 0 {
+            self.both += 1;
+            self.equal += if one == other { 1 } else { 0 };
+        }
+    }
 }
 
 /// One value of a field.
@@ -83,34 +88,34 @@ pub(super) struct Seen<'r> {
 }
 
 /// How often the values of a field repeat.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Repeats {
     /// Records whose value was followed.
     pub(super) followed: u64,
     pub(super) distinct: u64,
     pub(super) same_content: u64,
     pub(super) other_content: u64,
-    /// Of 100 repeats, how many stand soon behind what they repeat.
-    pub(super) soon_percent: u64,
-    /// Of 100 repeats, how many go on where the repeat before them was.
-    pub(super) in_stretch_percent: u64,
+    /// Where they stand.
+    pub(super) order: Order,
+    /// How many values stand how often.
+    pub(super) multiplicities: Multiplicities,
 }
 
 impl Field {
-    pub(super) const fn new(part: KeyPart) -> Self {
+    pub(super) const fn new(key: KeySpec, masked: bool) -> Self {
         Self {
-            part,
+            key,
+            masked,
             covered: 0,
             times: 0,
             fractions: 0,
+            numbers: 0,
+            neighbours: Agreement { both: 0, equal: 0 },
             limit: u64::MAX,
             values: BTreeMap::new(),
             pairs: 0,
             agreement: Vec::new(),
-            seen_again: 0,
-            soon: 0,
-            in_stretch: 0,
-            last_repeat: None,
+            order: Order::new(),
             repeated: Vec::new(),
             first: Vec::new(),
         }
@@ -119,8 +124,10 @@ impl Field {
     /// Takes the field's value in the next record; `most` values are followed.
     pub(super) fn take(&mut self, seen: &Seen<'_>, most: usize) {
         self.covered += 1;
-        self.times += u64::from(self.is_field() && is_time(seen.bytes));
-        self.fractions += u64::from(self.is_field() && is_fraction(seen.bytes));
+        self.times += u64::from(self.is_field() && std::str::from_utf8(seen.bytes).is_ok_and(is_time));
+        let number = if self.is_field() { number(seen.bytes) } else { None };
+        self.numbers += u64::from(number.is_some());
+        self.fractions += u64::from(number == Some(Number::Fraction));
         let hash = xxh3_64(seen.bytes);
         if hash >= self.limit {
             return;
@@ -131,12 +138,7 @@ impl Field {
                 self.pairs += 1;
                 compare_fields(&value.last, seen.fields, &mut self.agreement);
             }
-            let steps =
-                self.last_repeat.map(|(repeat, of)| (seen.place - repeat, value.last_place.wrapping_sub(of)));
-            self.in_stretch += u64::from(steps.is_some_and(|(one, other)| go_on(one, other)));
-            self.seen_again += 1;
-            self.last_repeat = Some((seen.place, value.last_place));
-            self.soon += u64::from(seen.place - value.last_place <= SOON);
+            self.order.take(seen.place, value.last_place);
             value.records += 1;
             value.same_content +=
                 u64::from([value.first_content, value.last_content].contains(&seen.content));
@@ -145,12 +147,12 @@ impl Field {
                 value.last = seen.fields.into();
             }
             if value.records == 2 && self.repeated.len() < EXAMPLES {
-                self.repeated.push(example(&self.part, seen.bytes));
+                self.repeated.push(example(&self.key, seen.bytes));
             }
             return;
         }
         if self.first.len() < EXAMPLES {
-            self.first.push(example(&self.part, seen.bytes));
+            self.first.push(example(&self.key, seen.bytes));
         }
         let last = if compare { seen.fields.into() } else { Box::default() };
         let value = Value {
@@ -169,20 +171,32 @@ impl Field {
         }
     }
 
-    const fn is_field(&self) -> bool {
-        matches!(self.part, KeyPart::Json(_) | KeyPart::KeyJson(_) | KeyPart::Header(_))
+    fn is_field(&self) -> bool {
+        matches!(self.key.parts(), [KeyPart::Json(_) | KeyPart::KeyJson(_) | KeyPart::Header(_)])
+    }
+
+    /// Whether it is the whole value.
+    pub(super) fn is_value(&self) -> bool {
+        matches!(self.key.parts(), [KeyPart::Value])
+    }
+
+    /// Takes what the field was in the record before and is in this one, of the same writer.
+    pub(super) fn step(&mut self, before: ValueHash, now: ValueHash) {
+        self.neighbours.take(before, now);
+    }
+
+    /// Of a million pairs of records that are picked blindly, in how many both have the same value.
+    pub(super) fn equal_by_chance(&self, repeats: Repeats) -> u128 {
+        let squares: u128 = self.values.values().map(|value| u128::from(value.records).pow(2)).sum();
+        squares * 1_000_000 / u128::from(repeats.followed.max(1)).pow(2)
     }
 
     /// How often its values repeat, of those that were followed to the end.
     pub(super) fn repeats(&self) -> Repeats {
-        let percent = |part: u64| part.saturating_mul(100) / self.seen_again.max(1);
-        let mut repeats = Repeats {
-            soon_percent: percent(self.soon),
-            in_stretch_percent: percent(self.in_stretch),
-            ..Repeats::default()
-        };
+        let mut repeats = Repeats { order: self.order, ..Repeats::default() };
         for value in self.values.values() {
             repeats.distinct += 1;
+            repeats.multiplicities.add(value.records);
             repeats.followed += value.records;
             repeats.same_content += value.same_content;
             repeats.other_content += value.records - 1 - value.same_content;
@@ -202,28 +216,55 @@ impl Field {
     }
 }
 
-/// Whether two repeats belong to one stretch: from one to the next it is as far as between the
-/// records that they repeat.
-fn go_on(from_repeat: u64, from_repeated: u64) -> bool {
-    let steps = 1..=STRETCH;
-    let slack = 2 + from_repeat / 8;
-    steps.contains(&from_repeat)
-        && steps.contains(&from_repeated)
-        && from_repeat.abs_diff(from_repeated) <= slack
+/// What kind of number a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    Whole,
+    /// With digits behind a point.
+    Fraction,
 }
 
-fn is_time(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok_and(|text| as_time(text).is_some())
+fn number(bytes: &[u8]) -> Option<Number> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_matches('"');
+    text.parse::<f64>().ok()?;
+    Some(if text.contains('.') { Number::Fraction } else { Number::Whole })
 }
 
-/// Whether this is a number with digits behind a point.
-fn is_fraction(bytes: &[u8]) -> bool {
-    bytes.contains(&b'.')
-        && std::str::from_utf8(bytes).is_ok_and(|text| text.trim_matches('"').parse::<f64>().is_ok())
+/// Joins two values so that no other two are joined to the same.
+pub(super) fn join(one: &[u8], other: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&u64::try_from(one.len()).unwrap_or(u64::MAX).to_le_bytes());
+    out.extend_from_slice(one);
+    out.extend_from_slice(other);
+}
+
+fn apart(joined: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, both) = joined.split_first_chunk()?;
+    both.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
 }
 
 /// A value as the report shows it: keys as they are, whole values as a digest.
-fn example(part: &KeyPart, bytes: &[u8]) -> BusinessKey {
+fn example(key: &KeySpec, bytes: &[u8]) -> BusinessKey {
+    match key.parts() {
+        [part] => single_example(part, bytes),
+        [one, other] if let Some((first, second)) = apart(bytes) => {
+            let parts = [(one, first), (other, second)].map(|(part, bytes)| reported_part(part, bytes));
+            BusinessKey::Parts { parts: parts.into() }
+        }
+        _ => BusinessKey::of_digest(xxh3_128(bytes)),
+    }
+}
+
+fn reported_part(part: &KeyPart, bytes: &[u8]) -> ReportedPart {
+    let (text, base64) = match single_example(part, bytes) {
+        BusinessKey::Text { text } => (Some(text), None),
+        BusinessKey::Base64 { base64 } => (None, Some(base64)),
+        BusinessKey::Digest { digest, .. } => (Some(digest), None),
+        BusinessKey::Parts { .. } | BusinessKey::KeyedHash { .. } => (None, None),
+    };
+    ReportedPart { key: part.to_string(), text, base64, null: None, keyed_hash: None }
+}
+
+fn single_example(part: &KeyPart, bytes: &[u8]) -> BusinessKey {
     let is_json = matches!(part, KeyPart::Json(_) | KeyPart::KeyJson(_));
     let decoded = is_json.then(|| serde_json::from_slice::<String>(bytes).ok()).flatten();
     let bytes = decoded.as_deref().map_or(bytes, str::as_bytes);
@@ -236,9 +277,6 @@ fn example(part: &KeyPart, bytes: &[u8]) -> BusinessKey {
 fn compare_fields(one: &[ValueHash], other: &[ValueHash], agreement: &mut Vec<Agreement>) {
     agreement.resize(agreement.len().max(one.len().min(other.len())), Agreement::default());
     for ((one, other), agreement) in one.iter().zip(other).zip(agreement) {
-        if *one != 0 && *other != 0 {
-            agreement.both += 1;
-            agreement.equal += u64::from(one == other);
-        }
+        agreement.take(*one, *other);
     }
 }

@@ -1,17 +1,20 @@
 //! Takes records apart into fields and keeps what is known of each field.
 
-use super::field::{Field, Seen, ValueHash};
+use super::field::{Field, Seen, ValueHash, join};
 use super::verdict::{self, Candidate};
 use crate::format::Record;
-use crate::keys::{Content, JsonPointer, KeyPart, Mask, scalars};
+use crate::keys::{Content, JsonPointer, KeyPart, KeySpec, Mask, scalars};
 use crate::plan::SampleRecord;
-use std::collections::HashMap;
+use crate::units::ProducerId;
+use std::collections::{BTreeMap, HashMap};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Fields of a topic that are looked at: the first ones that occur.
 const FIELDS: usize = 64;
 /// Values of a field that are always followed.
 const LEAST_VALUES: usize = 512;
+/// Writers whose last records are remembered.
+const WRITERS: usize = 64;
 /// Bytes of a followed value, beside the fields of its last record.
 const OF_A_VALUE: usize = 96;
 
@@ -21,6 +24,8 @@ pub struct Observer {
     mask: Mask,
     /// Bytes that followed values may take.
     memory: usize,
+    /// Two fields each that are looked at as one; they stand before all others.
+    pairs: Vec<[KeyPart; 2]>,
     fields: Vec<Field>,
     known: HashMap<KeyPart, usize>,
     records: u64,
@@ -30,6 +35,8 @@ pub struct Observer {
     /// Of the record at hand: its fields, reused.
     found: Vec<(usize, Vec<u8>)>,
     hashes: Vec<ValueHash>,
+    /// The fields of the last record of some writers.
+    writers: BTreeMap<ProducerId, Vec<ValueHash>>,
 }
 
 impl Observer {
@@ -39,6 +46,7 @@ impl Observer {
         Self {
             mask,
             memory,
+            pairs: Vec::new(),
             fields: Vec::new(),
             known: HashMap::new(),
             records: 0,
@@ -46,15 +54,31 @@ impl Observer {
             content: Content::default(),
             found: Vec::new(),
             hashes: Vec::new(),
+            writers: BTreeMap::new(),
         }
     }
 
-    /// Takes the next record.
-    pub fn take(&mut self, record: &Record<'_>) {
+    /// Looks at these pairs of fields as well.
+    #[must_use]
+    pub fn with_pairs(mut self, pairs: Vec<[KeyPart; 2]>) -> Self {
+        let joined = |pair: &[KeyPart; 2]| KeySpec::of_parts(pair.clone());
+        self.fields.extend(pairs.iter().filter_map(joined).map(|key| Field::new(key, false)));
+        self.pairs = pairs;
+        self
+    }
+
+    /// Pairs of fields that may identify events where no single field does; they are to be looked at.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<[KeyPart; 2]> {
+        verdict::pairs(&self.fields, self.records, self.with_value)
+    }
+
+    /// Takes the next record, and who wrote it.
+    pub fn take(&mut self, writer: ProducerId, record: &Record<'_>) {
         let content = xxh3_64(self.content.bytes(record, &self.mask));
         let headers: Vec<_> = record.headers.iter().map(|header| (header.key, header.value)).collect();
         self.take_apart(record.key, record.value, &headers);
-        self.note(content, record.value);
+        self.note(writer, content, record.value);
     }
 
     /// Takes a record of a sample.
@@ -63,11 +87,11 @@ impl Observer {
         let headers: Vec<_> =
             record.headers.iter().map(|(name, value)| (name.as_slice(), value.as_deref())).collect();
         self.take_apart(record.key.as_deref(), record.value.as_deref(), &headers);
-        self.note(content, record.value.as_deref());
+        self.note(record.producer_id, content, record.value.as_deref());
     }
 
     /// Hands the fields that were found to those that keep count of them.
-    fn note(&mut self, content: u64, value: Option<&[u8]>) {
+    fn note(&mut self, writer: ProducerId, content: u64, value: Option<&[u8]>) {
         self.hashes.clear();
         self.hashes.resize(self.fields.len(), 0);
         for (at, bytes) in &self.found {
@@ -75,6 +99,14 @@ impl Observer {
                 *hash = u32::try_from(xxh3_64(bytes) >> 32).unwrap_or(0).max(1);
             }
         }
+        if let Some(before) = self.writers.get(&writer) {
+            for ((field, before), now) in self.fields.iter_mut().zip(before).zip(&self.hashes) {
+                field.step(*before, *now);
+            }
+        } else if self.writers.len() == WRITERS {
+            self.writers.clear();
+        }
+        self.writers.entry(writer).or_default().clone_from(&self.hashes);
         let most = self.most_values();
         for (at, bytes) in &self.found {
             if let Some(field) = self.fields.get_mut(*at) {
@@ -114,6 +146,34 @@ impl Observer {
                 self.found(KeyPart::Header(name.to_owned()), value);
             }
         }
+        for at in 0..self.pairs.len() {
+            self.join_pair(at);
+        }
+    }
+
+    /// Puts the value of a pair into `found`, where the record has both fields.
+    fn join_pair(&mut self, at: usize) {
+        let Some(pair) = self.pairs.get(at) else { return };
+        let value = |part: &KeyPart| {
+            let field = self.known.get(part)?;
+            self.found.iter().find(|(other, _)| other == field).map(|(_, bytes)| bytes)
+        };
+        let [one, other] = pair;
+        if let (Some(one), Some(other)) = (value(one), value(other)) {
+            let mut joined = Vec::with_capacity(one.len() + other.len() + size_of::<u64>());
+            join(one, other, &mut joined);
+            self.found.push((at, joined));
+        }
+    }
+
+    fn is_masked(&self, part: &KeyPart) -> bool {
+        match part {
+            KeyPart::Json(pointer) => {
+                self.mask.json.iter().any(|masked| pointer.tokens().starts_with(masked.tokens()))
+            }
+            KeyPart::Header(name) => self.mask.headers.iter().any(|masked| masked == name.as_bytes()),
+            _ => false,
+        }
     }
 
     fn members(&mut self, document: &[u8], part: fn(JsonPointer) -> KeyPart) {
@@ -132,9 +192,10 @@ impl Observer {
     fn found(&mut self, part: KeyPart, bytes: &[u8]) {
         let at = match self.known.get(&part) {
             Some(&at) => at,
-            None if self.fields.len() < FIELDS => {
+            None if self.fields.len() < FIELDS + self.pairs.len() => {
                 self.known.insert(part.clone(), self.fields.len());
-                self.fields.push(Field::new(part));
+                let masked = self.is_masked(&part);
+                self.fields.push(Field::new(KeySpec::of(part), masked));
                 self.fields.len() - 1
             }
             None => return,
@@ -159,15 +220,18 @@ mod tests {
             let amount = u64::from(event).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 907;
             let value =
                 format!("{{\"id\":\"e-{event}\",\"amount\":{amount},\"sent\":{}}}", 1_764_425_000_000 + at);
-            observer.take(&Record {
-                offset: Offset(at),
-                timestamp: at,
-                client_timestamp: at,
-                sequence: None,
-                key: None,
-                value: Some(value.as_bytes()),
-                headers: Headers::default(),
-            });
+            observer.take(
+                ProducerId(7),
+                &Record {
+                    offset: Offset(at),
+                    timestamp: at,
+                    client_timestamp: at,
+                    sequence: None,
+                    key: None,
+                    value: Some(value.as_bytes()),
+                    headers: Headers::default(),
+                },
+            );
         }
         observer.candidates()
     }

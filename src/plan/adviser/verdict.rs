@@ -13,12 +13,20 @@ const MOSTLY_ONCE: u64 = 40;
 const NEARLY_ONCE: u64 = 60;
 /// Of 100 values of a field that tells records apart, how many are different at least.
 const TELLS_APART: u64 = 10;
-/// Of 100 pairs, in how many the fields of one event agree.
-const AGREES: u64 = 90;
+/// Of 100 pairs, in how many the fields of one event agree: of an amount that two events share by chance, one other
+/// field in ten agrees as well.
+const AGREES: u64 = 95;
+/// Of 100 pairs, in how many two names for one thing agree.
+const GO_TOGETHER: u64 = 90;
+/// Of 100 steps from one record of a writer to its next, in how many a field stays that tells of the writer, or of the
+/// time, and not of the event.
+const STAYS: u64 = 90;
 /// Of 100 repeats, how many come in stretches or at once where this alone speaks for the field.
 const IN_ORDER: u64 = 80;
 /// Repeats below which their order says nothing.
 const FEW: u64 = 3;
+/// Pairs of fields that are looked at.
+const PAIRS: usize = 8;
 
 /// A field, and what it would find as a key.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +75,8 @@ enum Kind {
     NeverRepeats,
     /// Most values again and again.
     Entity,
+    /// Its values come again as drawn blindly from a population.
+    Drawn,
     /// Repeats, and its repeats differ in this field, which tells records apart.
     Contradicted(KeyPart),
     /// Repeats, and nothing tells whether these are copies.
@@ -87,19 +97,74 @@ enum Sign {
 
 /// All fields, those that name events best first.
 pub(super) fn candidates(fields: &[Field], records: u64, with_value: u64) -> Vec<Candidate> {
-    let topic = Topic {
-        fields,
-        repeats: fields.iter().map(Field::repeats).collect(),
-        records,
-        with_value,
-        record_key: fields.iter().position(|field| field.part == KeyPart::RecordKey),
-    };
-    let mut candidates: Vec<Candidate> = (0..fields.len()).filter_map(|at| topic.candidate(at)).collect();
+    let topic = Topic::of(fields, records, with_value);
+    // Of two names for one thing the one that is no number: an amount may be as distinct as an id.
+    let mut candidates: Vec<(bool, Candidate)> = (0..)
+        .zip(fields)
+        .filter_map(|(at, field)| {
+            let is_number = field.key.parts().iter().any(|part| topic.is_number(part));
+            Some((is_number, topic.candidate(at)?))
+        })
+        .collect();
+    if candidates.iter().any(|(_, one)| one.suggested && one.key.parts().len() == 1) {
+        candidates.iter_mut().for_each(|(_, one)| one.suggested &= one.key.parts().len() == 1);
+    }
+    // Pairs that say nothing would only hide fields.
+    candidates.retain(|(_, one)| one.suggested || one.key.parts().len() == 1);
     candidates.sort_by(|a, b| {
-        let rank = |one: &Candidate| (std::cmp::Reverse(one.score), one.key.to_string());
+        let rank = |(is_number, one): &(bool, Candidate)| {
+            (std::cmp::Reverse(one.score), *is_number, one.key.to_string())
+        };
         rank(a).cmp(&rank(b))
     });
-    candidates
+    candidates.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// Pairs of fields that may name events together: none where a single field does. The first of a pair names something
+/// that several events share, the second tells them apart.
+pub(super) fn pairs(fields: &[Field], records: u64, with_value: u64) -> Vec<[KeyPart; 2]> {
+    let topic = Topic::of(fields, records, with_value);
+    let kinds: Vec<Kind> = topic.kinds();
+    if (0..fields.len()).any(|at| topic.is_suggested(at)) {
+        return Vec::new();
+    }
+    let mut pairs = Vec::new();
+    for (at, (field, kind)) in fields.iter().zip(&kinds).enumerate() {
+        let shared = matches!(kind, Kind::Contradicted(_) | Kind::Entity | Kind::Drawn);
+        let [part] = field.key.parts() else { continue };
+        if !shared || field.masked || field.is_value() || field.pairs == 0 {
+            continue;
+        }
+        for (other_at, (other, kind)) in fields.iter().zip(&kinds).enumerate() {
+            let [other_part] = other.key.parts() else { continue };
+            let apart = field.agreement.get(other_at).is_some_and(|agreement| {
+                agreement.both * 100 >= field.pairs * COVERAGE && !agrees(*agreement, AGREES)
+            });
+            let tells = match kind {
+                Kind::Contradicted(_) | Kind::Entity | Kind::Drawn | Kind::Unclear => {
+                    topic.distinct(other_at) <= topic.distinct(at)
+                }
+                Kind::Constant
+                | Kind::Time
+                | Kind::Measure
+                | Kind::Sparse
+                | Kind::NeverRepeats
+                | Kind::Event(_) => false,
+            };
+            let tells = tells && apart && topic.takes_turns(at, other_at);
+            if at != other_at && tells && !other.masked && !other.is_value() {
+                let rank = (topic.is_number(part), std::cmp::Reverse(topic.distinct(at)));
+                pairs.push((rank, topic.distinct(other_at), [part.clone(), other_part.clone()]));
+            }
+        }
+    }
+    pairs.sort_by(|a, b| {
+        (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| {
+            let names = |pair: &[KeyPart; 2]| pair.each_ref().map(ToString::to_string);
+            names(&a.2).cmp(&names(&b.2))
+        })
+    });
+    pairs.into_iter().map(|(_, _, pair)| pair).take(PAIRS).collect()
 }
 
 struct Topic<'f> {
@@ -110,7 +175,28 @@ struct Topic<'f> {
     record_key: Option<usize>,
 }
 
-impl Topic<'_> {
+impl<'f> Topic<'f> {
+    fn of(fields: &'f [Field], records: u64, with_value: u64) -> Self {
+        let is_record_key = |field: &Field| matches!(field.key.parts(), [KeyPart::RecordKey]);
+        Self {
+            fields,
+            repeats: fields.iter().map(Field::repeats).collect(),
+            records,
+            with_value,
+            record_key: fields.iter().position(is_record_key),
+        }
+    }
+
+    fn kinds(&self) -> Vec<Kind> {
+        let each = self.fields.iter().zip(&self.repeats).enumerate();
+        each.map(|(at, (field, repeats))| self.kind(at, field, *repeats)).collect()
+    }
+
+    fn is_suggested(&self, at: usize) -> bool {
+        let (Some(field), Some(repeats)) = (self.fields.get(at), self.repeats.get(at)) else { return false };
+        matches!(self.kind(at, field, *repeats), Kind::Event(_)) && !field.is_value() && !self.has_finer(at)
+    }
+
     fn candidate(&self, at: usize) -> Option<Candidate> {
         let field = self.fields.get(at)?;
         let repeats = *self.repeats.get(at)?;
@@ -123,10 +209,10 @@ impl Topic<'_> {
             other_content: repeats.other_content,
         };
         Some(Candidate {
-            key: KeySpec::of(field.part.clone()),
+            key: field.key.clone(),
             counts,
             score: self.score(field, &kind, repeats),
-            suggested: matches!(kind, Kind::Event(_)) && field.part != KeyPart::Value && !self.has_finer(at),
+            suggested: self.is_suggested(at),
             goes_with_record_key: self.record_key.is_some_and(|key| key != at && self.go_together(key, at)),
             examples: field.examples(),
             why: self.why(field, &kind, counts),
@@ -134,11 +220,9 @@ impl Topic<'_> {
     }
 
     /// Records that could have the field.
-    const fn of(&self, field: &Field) -> u64 {
-        match field.part {
-            KeyPart::Json(_) | KeyPart::Value => self.with_value,
-            _ => self.records,
-        }
+    fn possible(&self, field: &Field) -> u64 {
+        let of_value = |part: &KeyPart| matches!(part, KeyPart::Json(_) | KeyPart::Value);
+        if field.key.parts().iter().any(of_value) { self.with_value } else { self.records }
     }
 
     fn kind(&self, at: usize, field: &Field, repeats: Repeats) -> Kind {
@@ -152,7 +236,7 @@ impl Topic<'_> {
         if repeats.distinct == 1 && field.covered > 1 {
             return Kind::Constant;
         }
-        if field.covered * 100 < self.of(field) * COVERAGE {
+        if field.covered * 100 < self.possible(field) * COVERAGE {
             return Kind::Sparse;
         }
         if again == 0 {
@@ -161,14 +245,21 @@ impl Topic<'_> {
         if repeats.distinct * 100 < repeats.followed * MOSTLY_ONCE {
             return Kind::Entity;
         }
+        if repeats.order.is_of_a_draw(repeats.multiplicities) {
+            return Kind::Drawn;
+        }
+        let is_pair = field.key.parts().len() > 1;
+        if is_pair && !self.is_told_together(field, repeats, again) {
+            return Kind::Unclear;
+        }
         match self.others(at, field) {
             Others::Differ(other) => Kind::Contradicted(other),
             Others::Agree => Kind::Event(Sign::Agree),
             // Nothing else tells these records apart: the order of the repeats has to.
             Others::Silent if again >= FEW && repeats.distinct * 100 >= repeats.followed * NEARLY_ONCE => {
-                if repeats.in_stretch_percent >= IN_ORDER {
+                if repeats.order.in_stretch_percent() >= IN_ORDER {
                     Kind::Event(Sign::Stretch)
-                } else if repeats.soon_percent >= IN_ORDER {
+                } else if repeats.order.soon_percent() >= IN_ORDER {
                     Kind::Event(Sign::Soon)
                 } else {
                     Kind::Unclear
@@ -185,25 +276,61 @@ impl Topic<'_> {
             let (Some(other), Some(repeats)) = (self.fields.get(other_at), self.repeats.get(other_at)) else {
                 continue;
             };
-            if other_at == at || matches!(other.part, KeyPart::Value) || agreement.both * 2 < field.pairs {
+            let is_part = |part: &KeyPart| field.key.parts().contains(part);
+            let [other_part] = other.key.parts() else { continue };
+            if other_at == at || is_part(other_part) || other.is_value() || agreement.both * 2 < field.pairs {
                 continue;
             }
             let tells_apart =
                 repeats.distinct * 100 >= repeats.followed * TELLS_APART && repeats.distinct > 3;
+            // What happened, a page or a status, is told in few words, and differs from one event to the next.
+            let tells_neighbours_apart = other.neighbours.both > 0 && !agrees(other.neighbours, STAYS);
             // Of two names for one thing neither says anything of the other.
-            if !tells_apart || self.go_together(at, other_at) {
+            if !(tells_apart || tells_neighbours_apart) || self.go_together(at, other_at) {
                 continue;
             }
             let is_time = other.times * 100 >= other.covered * 95;
             // What is different in every record may be a nonce or a number of the attempt.
             let never_repeats = repeats.followed == repeats.distinct;
-            if agrees(*agreement) {
-                agree = true;
-            } else if !is_time && !never_repeats {
-                return Others::Differ(other.part.clone());
+            if agrees(*agreement, AGREES) {
+                agree |= tells_apart;
+            } else if !is_time && !never_repeats && !other.masked {
+                return Others::Differ(other_part.clone());
             }
         }
         if agree { Others::Agree } else { Others::Silent }
+    }
+
+    /// Whether a pair came again as copies do, and not as two fields that happen to be as they were: what shares the one
+    /// hardly ever shares the other, and the repeats stand in an order.
+    fn is_told_together(&self, field: &Field, repeats: Repeats, again: u64) -> bool {
+        let [one, other] = field.key.parts() else { return false };
+        let (Some(one), Some(other)) = (self.place(one), self.place(other)) else { return false };
+        let in_order = repeats.order.in_stretch_percent().max(repeats.order.soon_percent()) >= IN_ORDER;
+        again >= FEW && in_order && self.takes_turns(one, other)
+    }
+
+    /// Where a single field stands.
+    fn place(&self, part: &KeyPart) -> Option<usize> {
+        self.fields.iter().position(|field| field.key.parts() == std::slice::from_ref(part))
+    }
+
+    /// Whether a single field is a number, as ids may be, and amounts.
+    fn is_number(&self, part: &KeyPart) -> bool {
+        let field = self.place(part).and_then(|at| self.fields.get(at));
+        field.is_some_and(|field| field.numbers * 2 > field.covered)
+    }
+
+    /// Whether records that share the one agree in the other at most half as often as any two records do.
+    fn takes_turns(&self, one: usize, other: usize) -> bool {
+        let agreement = self.fields.get(one).and_then(|field| field.agreement.get(other));
+        let (Some(agreement), Some(field), Some(repeats)) =
+            (agreement, self.fields.get(other), self.repeats.get(other))
+        else {
+            return false;
+        };
+        let equal = u128::from(agreement.equal) * 1_000_000 / u128::from(agreement.both.max(1));
+        equal * 2 <= field.equal_by_chance(*repeats)
     }
 
     /// How many values the field has, as far as those that were followed tell.
@@ -216,16 +343,18 @@ impl Topic<'_> {
     fn go_together(&self, one: usize, other: usize) -> bool {
         let decides = |one: usize, other: usize| {
             let agreement = self.fields.get(one).and_then(|field| field.agreement.get(other));
-            agreement.is_some_and(|agreement| agrees(*agreement))
+            agreement.is_some_and(|agreement| agrees(*agreement, GO_TOGETHER))
         };
         let (one_has, other_has) = (self.distinct(one), self.distinct(other));
         let (fewer, more) = (one_has.min(other_has), one_has.max(other_has));
-        decides(one, other) && decides(other, one) && fewer * 100 >= more * AGREES
+        decides(one, other) && decides(other, one) && fewer * 100 >= more * GO_TOGETHER
     }
 
     /// Whether a field that goes with this one tells more events apart.
     fn has_finer(&self, at: usize) -> bool {
-        let is_name = |field: &Field| field.part != KeyPart::Value && field.times * 2 < field.covered;
+        let is_name = |field: &Field| {
+            field.key.parts().len() == 1 && !field.is_value() && field.times * 2 < field.covered
+        };
         let finer = |(other, field): (usize, &Field)| {
             other != at
                 && is_name(field)
@@ -238,7 +367,7 @@ impl Topic<'_> {
 
     fn score(&self, field: &Field, kind: &Kind, repeats: Repeats) -> u8 {
         let percent = |part: u64, of: u64| part.saturating_mul(100) / of.max(1);
-        let coverage = percent(field.covered, self.of(field)).min(100);
+        let coverage = percent(field.covered, self.possible(field)).min(100);
         let once = percent(repeats.distinct, repeats.followed);
         // From what finds copies for sure down to what names nothing.
         let (from, up_to, within) = match kind {
@@ -248,7 +377,7 @@ impl Topic<'_> {
             Kind::Unclear => (40, 55, once),
             Kind::NeverRepeats => (30, 40, coverage),
             Kind::Contradicted(_) => (15, 30, once),
-            Kind::Entity => (5, 15, once),
+            Kind::Entity | Kind::Drawn => (5, 15, once),
             Kind::Sparse => (0, 10, coverage),
             Kind::Time | Kind::Constant | Kind::Measure => (0, 0, 0),
         };
@@ -274,13 +403,18 @@ impl Topic<'_> {
             Kind::Time => "it is a time".to_owned(),
             Kind::Measure => "it is a number with a fraction: something measured or paid".to_owned(),
             Kind::Constant => "it is always the same".to_owned(),
-            Kind::Sparse => format!("only {} of {} records have it", field.covered, self.of(field)),
+            Kind::Sparse => format!("only {} of {} records have it", field.covered, self.possible(field)),
             Kind::NeverRepeats => {
                 format!(
                     "all {followed} values are different: it names every record, or is a nonce, and finds nothing"
                 )
             }
             Kind::Entity => format!("{of}: it names something that many events share"),
+            Kind::Drawn => {
+                format!(
+                    "{of}, here and there, some of them several times: it names something that comes again, and not copies"
+                )
+            }
             Kind::Contradicted(other) => {
                 format!(
                     "{of}, but records that share one differ in {other}: it may name something that several events share"
@@ -306,6 +440,6 @@ enum Others {
     Silent,
 }
 
-const fn agrees(agreement: Agreement) -> bool {
-    agreement.both > 0 && agreement.equal * 100 >= agreement.both * AGREES
+const fn agrees(agreement: Agreement, percent: u64) -> bool {
+    agreement.both > 0 && agreement.equal * 100 >= agreement.both * percent
 }
