@@ -179,6 +179,18 @@ fn the_memory_does_not_grow_with_the_producers() {
     std::fs::write(folder.join("00000000000000000000.log"), segment.bytes()).unwrap();
     let (report, peak) = scan(home.path(), &format!("{LIMIT_MIB}MiB"));
     assert!(peak <= LIMIT_MIB, "{peak} MiB were taken, {LIMIT_MIB} were allowed");
+    let producers = |limit: &str| {
+        let answer = home.path().join(format!("producers-{limit}"));
+        let output = ["--format", "json", "--output", answer.to_str().unwrap(), "--threads", "1"];
+        let log = home.path().join("log");
+        let peak = peak_of(&[&["producers", log.to_str().unwrap()], output.as_slice()].concat(), limit);
+        (std::fs::read(answer).unwrap(), peak)
+    };
+    let (answer, peak) = producers(&format!("{LIMIT_MIB}MiB"));
+    assert!(peak <= LIMIT_MIB, "producers: {peak} MiB were taken, {LIMIT_MIB} were allowed");
+    let (answer_with_plenty, more) = producers("8GiB");
+    assert!(more > 2 * LIMIT_MIB, "only {more} MiB are needed: there is too little to show anything");
+    assert!(answer == answer_with_plenty, "the answer depends on the memory");
     let (with_plenty, more) = scan(home.path(), "8GiB");
     assert!(more > 2 * LIMIT_MIB, "only {more} MiB are needed: there is too little to show anything");
     assert!(report == with_plenty, "the report depends on the memory");

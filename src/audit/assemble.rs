@@ -3,12 +3,14 @@
 use super::deleted::Deleted;
 use super::groups::KeyCounts;
 use super::internal_topics::InternalTopics;
-use super::options::{AuditOptions, Records};
+use super::options::{AuditOptions, Records, SnapshotStates};
 use super::pass::PartitionOutcome;
 use super::positions;
 use super::topics::Topics;
 use crate::error::AuditError;
-use crate::facts::{EpochEnds, EpochSpan, PartitionContext, PartitionFacts, Sessions};
+use crate::facts::{
+    EpochEnds, EpochSpan, PartitionContext, PartitionFacts, Session, SessionSpan as FactSpan, Sessions,
+};
 use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
@@ -190,7 +192,7 @@ fn snapshot_notes(context: &PartitionContext) -> Vec<relations::SnapshotNote> {
 }
 
 /// Whether a partition's first batch of the session's first epoch has a sequence above 0.
-fn begins_midstream(session: &crate::facts::Session) -> bool {
+fn begins_midstream(session: &Session) -> bool {
     let firsts = || session.spans.iter().map(|span| span.first);
     let earliest = firsts().map(|first| first.producer_epoch).min();
     firsts()
@@ -198,7 +200,7 @@ fn begins_midstream(session: &crate::facts::Session) -> bool {
         .any(|first| first.sequence.is_some_and(|first| first != crate::units::Sequence::FIRST))
 }
 
-fn session_note(session: &crate::facts::Session, led: &[usize], internal: &InternalTopics) -> SessionNote {
+fn session_note(session: &Session, led: &[usize], internal: &InternalTopics) -> SessionNote {
     let partition = |at: usize| led.get(at).and_then(|&at| u32::try_from(at).ok()).unwrap_or(u32::MAX);
     SessionNote {
         name: session.name(),
@@ -530,6 +532,10 @@ fn reported(stretch: &crate::facts::ProtectionStretch) -> Stretch {
 
 /// Producers by id, with what each session wrote to each partition.
 fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
+    // Whoever asks for each of them gets a list of its own.
+    if parts.options.snapshots == SnapshotStates::Told {
+        return (Vec::new(), 0);
+    }
     let listed = parts.listed();
     let (mut producers, mut omitted): (Vec<ProducerReport>, u64) = (Vec::new(), 0);
     // The producer of the session before, and whether it was told or counted.
@@ -571,28 +577,33 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
                 continue;
             }
             let sessions = producer.sessions.len();
-            producer.sessions.push(SessionReport {
-                session: session.name(),
-                topic: dir.topic.clone(),
-                partition: dir.partition,
-                transactional: session.transactional,
-                transaction_epochs: span.ends.map(|ends| match ends {
-                    EpochEnds::Own => TransactionEpochs::OneForAll,
-                    EpochEnds::Next => TransactionEpochs::OneForEach,
-                }),
-                first_offset: span.first_offset.0,
-                last_offset: span.last_offset.0,
-                batches: span.batches,
-                records: span.records,
-                window: Window::new(span.first_timestamp, span.last_timestamp),
-                epochs_omitted: 0,
-                epochs: Vec::new(),
-            });
+            producer.sessions.push(session_report(&session, span, dir));
             places.insert((span.partition, index), (producers.len() - 1, sessions));
         }
     }
     tell_epochs(parts, &places, &mut producers);
     (producers, omitted)
+}
+
+/// What a session wrote to a partition; its epochs are not told yet.
+pub(super) fn session_report(session: &Session, span: &FactSpan, dir: &PartitionDir) -> SessionReport {
+    SessionReport {
+        session: session.name(),
+        topic: dir.topic.clone(),
+        partition: dir.partition,
+        transactional: session.transactional,
+        transaction_epochs: span.ends.map(|ends| match ends {
+            EpochEnds::Own => TransactionEpochs::OneForAll,
+            EpochEnds::Next => TransactionEpochs::OneForEach,
+        }),
+        first_offset: span.first_offset.0,
+        last_offset: span.last_offset.0,
+        batches: span.batches,
+        records: span.records,
+        window: Window::new(span.first_timestamp, span.last_timestamp),
+        epochs_omitted: 0,
+        epochs: Vec::new(),
+    }
 }
 
 /// Adds the epochs of the sessions that are told.
@@ -625,20 +636,20 @@ fn tell_epochs(
 
 /// The first epochs of a session in a partition.
 #[derive(Default)]
-struct ToldEpochs {
-    spans: Vec<EpochSpan>,
+pub(super) struct ToldEpochs {
+    pub(super) spans: Vec<EpochSpan>,
     omitted: u64,
 }
 
 impl ToldEpochs {
-    fn add(&mut self, span: EpochSpan, most: usize) {
+    pub(super) fn add(&mut self, span: EpochSpan, most: usize) {
         self.spans.push(span);
         if self.spans.len() / 2 > most {
             self.cut(most);
         }
     }
 
-    fn cut(&mut self, most: usize) {
+    pub(super) fn cut(&mut self, most: usize) {
         self.spans = united(std::mem::take(&mut self.spans));
         self.omitted = self.omitted.saturating_add(count(self.spans.len().saturating_sub(most)));
         self.spans.truncate(most);
@@ -659,7 +670,7 @@ fn united(mut spans: Vec<EpochSpan>) -> Vec<EpochSpan> {
     spans
 }
 
-fn epoch_report(epoch: &EpochSpan) -> EpochReport {
+pub(super) fn epoch_report(epoch: &EpochSpan) -> EpochReport {
     EpochReport {
         producer_epoch: epoch.producer_epoch.map(|epoch| epoch.0),
         first_offset: epoch.first_offset.0,
@@ -671,7 +682,7 @@ fn epoch_report(epoch: &EpochSpan) -> EpochReport {
     }
 }
 
-fn transactional_id(value: &str) -> TransactionalId {
+pub(super) fn transactional_id(value: &str) -> TransactionalId {
     TransactionalId { value: value.to_owned(), source: "__transaction_state".to_owned() }
 }
 

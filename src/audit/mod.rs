@@ -39,7 +39,6 @@ mod progress;
 mod reconcile;
 mod recreated;
 mod relate;
-mod remembered;
 mod replicas;
 mod reread;
 mod restored;
@@ -50,6 +49,7 @@ mod side_by_side;
 mod snapshots;
 mod sought;
 mod strays;
+mod told_producers;
 mod topics;
 mod trace;
 mod verify;
@@ -65,7 +65,7 @@ use crate::relations::Relations;
 use crate::report;
 use crate::report::answer::{Answer, Reading};
 use crate::report::model::{Note, Report};
-use crate::report::producers::SnapshotState;
+use crate::report::producer_list::ProducerList;
 use crate::report::reconcile::Reconciled;
 use crate::report::trace::Trace;
 use crate::spill::Sorter;
@@ -102,8 +102,8 @@ pub struct Audit {
     pub commit_notes: Vec<Note>,
     /// Records of `__consumer_offsets` whose bytes do not hold what their type says.
     pub broken_commits: u64,
-    /// What the producer snapshots say of each producer id, where that was asked for.
-    pub remembered: BTreeMap<i64, Vec<SnapshotState>>,
+    /// Every producer, where that was asked for; how each session ended is not told yet.
+    pub producers: ProducerList,
     topic_ids: BTreeMap<String, String>,
     choice: SurplusChoice,
     /// What was found of the one key that was asked for.
@@ -309,6 +309,10 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         stopped_late: logs.late_stop.is_wanted(),
     };
     let report = assemble::report(&parts, findings, events);
+    let producers = match options.snapshots {
+        SnapshotStates::Told => told_producers::list(&parts, &logs.judged, &room.producers())?,
+        SnapshotStates::Checked => ProducerList::default(),
+    };
     relations.check()?;
     let topic_ids = topics.ids();
     if let Some(reconciler) = reconciler {
@@ -332,10 +336,6 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     relations.check()?;
     logs.sessions.check()?;
     let commit_notes = internal_topics::commit_notes(inventory, leaders, &outcomes, internal);
-    let remembered = match options.snapshots {
-        SnapshotStates::Told => remembered::states(&logs.judged),
-        SnapshotStates::Checked => BTreeMap::new(),
-    };
     let Prepared { internal, .. } = prepared;
     Ok(Audit {
         report,
@@ -344,7 +344,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         commit_partitions: internal.commit_partitions,
         commit_notes,
         broken_commits: internal.broken_commits,
-        remembered,
+        producers,
         topic_ids,
         choice: options.surplus.clone(),
         found,

@@ -10,7 +10,7 @@ use crate::facts::DEFAULT_EXPIRATION_MS;
 use crate::judgement::duplicates::Examples;
 use crate::report::answer::{Answer, Reading};
 use crate::report::producers::{Order, Producers, Wanted};
-use crate::report::table;
+use crate::report::{ndjson, table};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::process::ExitCode;
@@ -84,23 +84,24 @@ pub(super) fn run(arguments: &ProducersArguments, out: &mut dyn Write) -> Result
     let sink = arguments.evidence.sink();
     arguments.output.check(&sink)?;
     let redactor = arguments.evidence.redactor()?;
-    let mut audit = arguments.evidence.run(&options)?;
+    let audit = arguments.evidence.run(&options)?;
     let wanted = Wanted {
         ids: arguments.ids.iter().copied().collect(),
         order: arguments.sort.order(),
         expiration_ms: options.expiration_ms.unwrap_or(DEFAULT_EXPIRATION_MS),
     };
-    let body = Producers::of(&mut audit.report, audit.remembered, &wanted);
+    let share = options.memory.share_of_lists(options.limits);
+    let body = Producers::of(&audit.report, &audit.producers, &wanted, &share)?;
+    drop(audit.producers);
     let report = audit.report;
     let reading = Reading::of_verdict(&report.verdict);
     let answer = Answer::new(options.invocation, report.as_of_timestamp, reading, body, report.coverage);
     let answer = redaction::answer(&redactor, answer)?;
     let (rows, zone) = (super::cap(arguments.rows), arguments.evidence.zone());
-    arguments.output.write_answer(
-        &sink,
-        out,
-        |width, out| table::write_producers(&answer, rows, &zone, width, out),
-        &answer,
-    )?;
+    arguments.output.write_each(&sink, out, |form, width, out| match form {
+        AnswerFormat::Json => answer.write_json(out),
+        AnswerFormat::Ndjson => ndjson::producers(&answer, out),
+        AnswerFormat::Table => table::write_producers(&answer, rows, &zone, width, out),
+    })?;
     Ok(status::of(Outcome::Clean, reading))
 }

@@ -18,6 +18,7 @@ pub mod missing_list;
 pub mod model;
 pub mod ndjson;
 pub mod offsets;
+pub mod producer_list;
 pub mod producers;
 pub mod reconcile;
 pub mod redact;

@@ -20,6 +20,8 @@
 
 use super::answer::Answer;
 use super::model::{Evidence, Invocation, PartitionReport, Redaction, Report, SCHEMA_VERSION, Tool};
+use super::producer_list::ProducerList;
+use super::producers::Producers;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -113,6 +115,22 @@ pub fn rest(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes the answer of a command beside `scan`.
 pub fn answer<T: Serialize>(answer: &Answer<T>, out: &mut dyn Write) -> io::Result<()> {
+    answer_and(answer, None, out)
+}
+
+/// Writes the answer of `producers`, of which there may be more than memory holds.
+pub fn producers(answer: &Answer<Producers>, out: &mut dyn Write) -> io::Result<()> {
+    let list = &answer.body.producers;
+    let body = Producers { producers: ProducerList::default(), ..answer.body.clone() };
+    answer_and(&Answer { body, ..answer.clone() }, Some(list), out)
+}
+
+/// Writes an answer, and this in the place of its empty list of producers.
+fn answer_and<T: Serialize>(
+    answer: &Answer<T>,
+    producers: Option<&ProducerList>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Answer { schema_version, tool, invocation, redaction, .. } = answer;
     header(&Header { schema_version, tool, invocation, evidence: &[], redaction: redaction.as_ref() }, out)?;
     let mut summary = serde_json::to_value(answer)?;
@@ -120,6 +138,9 @@ pub fn answer<T: Serialize>(answer: &Answer<T>, out: &mut dyn Write) -> io::Resu
         remove(&mut summary, told);
     }
     for (name, entries) in summary.as_object().into_iter().flatten() {
+        for producer in producers.filter(|_| name == "producers").into_iter().flatten() {
+            line(singular(name), &serde_json::to_value(producer?)?, out)?;
+        }
         for entry in entries.as_array().into_iter().flatten() {
             match entry {
                 Value::Object(_) => line(singular(name), entry, out)?,

@@ -1,15 +1,17 @@
 //! What `producers` answers: every producer id with its sessions, what is missing in each, how each
 //! ended, and what the snapshots say.
 //!
-//! Goes in: a report without caps, and what the snapshots say. Comes out: [`Producers`], the command's
-//! own part of the JSON. Nothing is judged here but how a session ended, which is a matter of order and
-//! time.
+//! Goes in: a report without caps, and the producers with what the snapshots say of them. Comes out: [`Producers`], the
+//! command's own part of the JSON. Nothing is judged here but how a session ended, which is a matter of order and
+//! time. Of the producers one is held at a time.
 
 use super::model::{Report, SessionReport, TransactionalId};
+use super::producer_list::{ProducerList, ProducerListWriter, Ranked};
+use crate::error::AuditError;
 use crate::finding::{Code, Finding, Gap, Outcome};
+use crate::spill::Share;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Records of a session that counts as short in the summary.
@@ -22,7 +24,8 @@ const SHORT_MS: i64 = 60_000;
 #[serde(rename_all = "camelCase")]
 pub struct Producers {
     /// The producers, in the order that was asked for.
-    pub producers: Vec<Producer>,
+    #[schemars(with = "Vec<Producer>")]
+    pub producers: ProducerList,
     /// How many came and went, over all that were chosen.
     pub churn: Churn,
     /// Records without producer id, of which nothing tells who wrote them; internal topics aside.
@@ -169,71 +172,47 @@ pub struct Wanted {
 }
 
 impl Producers {
-    /// Puts together what the report and the snapshots say; takes the producers out of the report.
-    #[must_use]
-    pub fn of(report: &mut Report, snapshots: BTreeMap<i64, Vec<SnapshotState>>, wanted: &Wanted) -> Self {
-        let mut snapshots = snapshots;
-        let told = std::mem::take(&mut report.producers);
-        let is_wanted = |id: i64| wanted.ids.is_empty() || wanted.ids.contains(&id);
+    /// Puts together what the report says and what is told of each producer.
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory cannot be written or read.
+    pub fn of(
+        report: &Report,
+        told: &ProducerList,
+        wanted: &Wanted,
+        share: &Share,
+    ) -> Result<Self, AuditError> {
         let gaps = gaps_by_place(&report.findings);
         let open = open_transactions(&report.findings);
-        let mut producers: Vec<Producer> = Vec::new();
-        for producer in told.into_iter().filter(|producer| is_wanted(producer.producer_id)) {
+        let mut churn = Churn::default();
+        let mut found = BTreeSet::new();
+        let mut sorter = share.sorter();
+        let failed = |source| share.space.failed(source);
+        for producer in told {
+            let mut producer = producer.map_err(failed)?;
             let id = producer.producer_id;
-            let mut later: BTreeMap<(String, i32), i64> = BTreeMap::new();
-            for session in &producer.sessions {
-                let place = (session.topic.clone(), session.partition);
-                let last = later.entry(place).or_insert(session.first_offset);
-                *last = (*last).max(session.first_offset);
+            if !wanted.ids.is_empty() && !wanted.ids.contains(&id) {
+                continue;
             }
-            let sessions: Vec<ProducerSession> = producer
-                .sessions
-                .into_iter()
-                .map(|session| {
-                    let place = (session.topic.as_str(), session.partition, id);
-                    let within = session.first_offset..=session.last_offset;
-                    let own = gaps.get(&place).into_iter().flatten();
-                    let goes_on =
-                        later.get(&(session.topic.clone(), session.partition)) > Some(&session.first_offset);
-                    let is_open =
-                        open.get(&place).is_some_and(|opens| opens.iter().any(|at| within.contains(at)));
-                    ProducerSession {
-                        gaps: own
-                            .filter(|gap| within.contains(&gap.at_offset))
-                            .map(|&gap| gap.clone())
-                            .collect(),
-                        ended_by: ended_by(&session, goes_on, is_open, report.as_of_timestamp, wanted),
-                        session,
-                    }
-                })
-                .collect();
-            producers.push(Producer {
-                producer_id: id,
-                transactional_id: producer.transactional_id,
-                records: sessions.iter().map(|session| session.session.records).sum(),
-                partitions: later.len() as u64,
-                sessions,
-                snapshots: snapshots.remove(&id).unwrap_or_default(),
-            });
+            found.extend(wanted.ids.get(&id));
+            producer.complete(&gaps, &open, report.as_of_timestamp, wanted);
+            churn.add(&producer);
+            sorter.push(Ranked::new(rank(&producer, wanted.order), &producer).map_err(failed)?)?;
         }
-        // Ids that only a snapshot remembers: their records are gone.
-        // Those of producers that were told have been taken out.
-        for (id, states) in snapshots.into_iter().filter(|(id, _)| is_wanted(*id)) {
-            producers.push(Producer { producer_id: id, snapshots: states, ..Producer::default() });
+        let mut producers = ProducerListWriter::new(share);
+        for producer in sorter.finish()? {
+            producers.put(&producer?)?;
         }
-        let churn = churn(&producers);
-        in_order(&mut producers, wanted.order);
         let findings = report.findings.iter();
         let findings =
             findings.filter(|finding| is_about_producers(finding) && concerns(finding, &wanted.ids)).cloned();
-        let found: BTreeSet<i64> = producers.iter().map(|producer| producer.producer_id).collect();
-        Self {
+        Ok(Self {
             churn,
             records_without_id: records_without_id(report),
             not_found: wanted.ids.difference(&found).copied().collect(),
             findings: findings.collect(),
-            producers,
-        }
+            producers: producers.finish()?,
+        })
     }
 }
 
@@ -279,21 +258,52 @@ fn ended_by(
     }
 }
 
-fn churn(producers: &[Producer]) -> Churn {
-    let mut churn = Churn::default();
-    for producer in producers.iter().filter(|producer| !producer.sessions.is_empty()) {
-        churn.producers += 1;
+impl Churn {
+    fn add(&mut self, producer: &Producer) {
+        if producer.sessions.is_empty() {
+            return;
+        }
+        self.producers += 1;
         let names: BTreeSet<&str> =
             producer.sessions.iter().map(|session| session.session.session.as_str()).collect();
-        churn.sessions += names.len() as u64;
+        self.sessions += names.len() as u64;
         let length =
             producer.last().zip(producer.first()).map_or(0, |(last, first)| last.saturating_sub(first));
-        churn.short_lived += u64::from(producer.records <= FEW_RECORDS && length <= SHORT_MS);
+        self.short_lived += u64::from(producer.records <= FEW_RECORDS && length <= SHORT_MS);
     }
-    churn
 }
 
 impl Producer {
+    /// Adds the gaps of its sessions and how each ended, and what follows from all of them.
+    fn complete(
+        &mut self,
+        gaps: &Places<'_, &Gap>,
+        open: &Places<'_, i64>,
+        as_of: Option<i64>,
+        wanted: &Wanted,
+    ) {
+        let id = self.producer_id;
+        let mut later: BTreeMap<(String, i32), i64> = BTreeMap::new();
+        for ProducerSession { session, .. } in &self.sessions {
+            let place = (session.topic.clone(), session.partition);
+            let last = later.entry(place).or_insert(session.first_offset);
+            *last = (*last).max(session.first_offset);
+        }
+        for told in &mut self.sessions {
+            let session = &told.session;
+            let place = (session.topic.as_str(), session.partition, id);
+            let within = session.first_offset..=session.last_offset;
+            let own = gaps.get(&place).into_iter().flatten();
+            told.gaps = own.filter(|gap| within.contains(&gap.at_offset)).map(|&gap| gap.clone()).collect();
+            let goes_on =
+                later.get(&(session.topic.clone(), session.partition)) > Some(&session.first_offset);
+            let is_open = open.get(&place).is_some_and(|opens| opens.iter().any(|at| within.contains(at)));
+            told.ended_by = ended_by(session, goes_on, is_open, as_of, wanted);
+        }
+        self.records = self.sessions.iter().map(|session| session.session.records).sum();
+        self.partitions = later.len() as u64;
+    }
+
     /// Its smallest time.
     #[must_use]
     pub fn first(&self) -> Option<i64> {
@@ -313,16 +323,17 @@ impl Producer {
     }
 }
 
-fn in_order(producers: &mut [Producer], order: Order) {
-    match order {
-        Order::Id => producers.sort_by_key(|producer| producer.producer_id),
-        Order::Records => producers.sort_by_key(|producer| (Reverse(producer.records), producer.producer_id)),
-        Order::First => {
-            producers.sort_by_key(|producer| (producer.first().unwrap_or(i64::MAX), producer.producer_id));
-        }
-        Order::Last => producers.sort_by_key(|producer| (Reverse(producer.last()), producer.producer_id)),
-        Order::Gaps => producers.sort_by_key(|producer| (Reverse(producer.missing()), producer.producer_id)),
-    }
+/// Where a producer stands among the others.
+fn rank(producer: &Producer, order: Order) -> [i64; 2] {
+    let most_first = |number: u64| -i64::try_from(number).unwrap_or(i64::MAX);
+    let first = match order {
+        Order::Id => 0,
+        Order::Records => most_first(producer.records),
+        Order::First => producer.first().unwrap_or(i64::MAX),
+        Order::Last => producer.last().map_or(i64::MAX, |last| last.saturating_neg()),
+        Order::Gaps => most_first(producer.missing()),
+    };
+    [first, producer.producer_id]
 }
 
 fn records_without_id(report: &Report) -> u64 {

@@ -146,6 +146,17 @@ impl<T> Default for Shelf<T> {
     }
 }
 
+impl<T> Clone for Shelf<T> {
+    /// The same elements; they are not held twice.
+    fn clone(&self) -> Self {
+        let kept = match &self.kept {
+            Kept::Held(held) => Kept::Held(Arc::clone(held)),
+            Kept::Written(file) => Kept::Written(Arc::clone(file)),
+        };
+        Self { space: self.space.clone(), kept, end: self.end }
+    }
+}
+
 impl<T: Element + Clone> Shelf<T> {
     /// All elements.
     #[must_use]

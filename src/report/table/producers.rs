@@ -8,11 +8,12 @@ use crate::finding::{Gap, Severity};
 use crate::report::answer::Answer;
 use crate::report::escape::width;
 use crate::report::layout::{Page, Width};
+use crate::report::model::TransactionalId;
 use crate::report::producers::{Producer, ProducerSession, Producers, SnapshotState};
 use crate::report::wording::{Zone, counted, number};
 use crate::report::zoned::told;
 use comfy_table::{ContentArrangement, Table, presets};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Gaps of a session that are shown.
@@ -32,10 +33,10 @@ pub fn write(
 ) -> io::Result<()> {
     let mut page = Page::new(width).in_zone(zone.clone());
     let body = &*told(&answer.body, zone);
-    page.paragraph(0, &headline(body));
+    page.paragraph(0, &headline(body)?);
     page.blank();
-    sessions(&mut page, body, rows);
-    snapshots(&mut page, body);
+    sessions(&mut page, body, rows)?;
+    snapshots(&mut page, body)?;
     let mut findings: Vec<_> =
         body.findings.iter().filter(|finding| finding.severity > Severity::Info).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -53,7 +54,7 @@ pub fn write(
     page.write(out)
 }
 
-fn headline(body: &Producers) -> String {
+fn headline(body: &Producers) -> io::Result<String> {
     let churn = &body.churn;
     let mut said = if churn.producers == 0 {
         "no producer with an id wrote here".to_owned()
@@ -64,7 +65,10 @@ fn headline(body: &Producers) -> String {
         said =
             format!("{said}; {} of them wrote at most 20 records within a minute", number(churn.short_lived));
     }
-    let remembered = body.producers.iter().filter(|producer| producer.sessions.is_empty()).count() as u64;
+    let mut remembered = 0;
+    for producer in &body.producers {
+        remembered += u64::from(producer?.sessions.is_empty());
+    }
     if remembered > 0 {
         let verb = if remembered == 1 { "is" } else { "are" };
         said = format!("{said}; {} {verb} only in snapshots", counted(remembered, "more id"));
@@ -81,21 +85,22 @@ fn headline(body: &Producers) -> String {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         said = format!("{said}; nothing here knows {}{more}", ids.join(", "));
     }
-    format!("{said}.")
+    Ok(format!("{said}."))
 }
 
-fn sessions(page: &mut Page, body: &Producers, most: usize) {
-    let all: Vec<(&Producer, &ProducerSession)> = body
-        .producers
-        .iter()
-        .flat_map(|producer| producer.sessions.iter().map(move |session| (producer, session)))
-        .collect();
-    if all.is_empty() {
-        return;
+fn sessions(page: &mut Page, body: &Producers, most: usize) -> io::Result<()> {
+    let (mut all, mut shown): (usize, Vec<(Option<TransactionalId>, ProducerSession)>) = (0, Vec::new());
+    for producer in &body.producers {
+        let Producer { sessions, transactional_id, .. } = producer?;
+        all += sessions.len();
+        let left = most - shown.len();
+        shown.extend(sessions.into_iter().take(left).map(|session| (transactional_id.clone(), session)));
     }
-    let shown: Vec<_> = all.iter().take(most).copied().collect();
+    if all == 0 {
+        return Ok(());
+    }
     let rows: Vec<[String; 8]> =
-        shown.iter().map(|(producer, session)| row(producer, session, page.zone())).collect();
+        shown.iter().map(|(id, session)| row(id.as_ref(), session, page.zone())).collect();
     let lines = as_table(&rows);
     let columns = page.width().columns();
     if lines.iter().all(|line| width(line) <= columns) {
@@ -105,8 +110,8 @@ fn sessions(page: &mut Page, body: &Producers, most: usize) {
             page.item(0, &as_line(row));
         }
     }
-    if all.len() > most {
-        let more = counted((all.len() - most) as u64, "session");
+    if all > most {
+        let more = counted((all - most) as u64, "session");
         page.paragraph(0, &format!("… and {more} more: --rows 0 shows all, --format json has them"));
     }
     let with_gaps: Vec<_> = shown.iter().filter(|(_, session)| !session.gaps.is_empty()).collect();
@@ -122,28 +127,36 @@ fn sessions(page: &mut Page, body: &Producers, most: usize) {
             page.item(2, &format!("… and {more} more of {}", named(&session.session.session)));
         }
     }
+    Ok(())
 }
 
 /// How many entries of snapshots there are, and those that the log contradicts.
-fn snapshots(page: &mut Page, body: &Producers) {
-    let all = || body.producers.iter().flat_map(|of| of.snapshots.iter().map(move |state| (of, state)));
-    let (entries, wrong) = (all().count() as u64, all().filter(|(_, state)| !state.agrees).count() as u64);
+fn snapshots(page: &mut Page, body: &Producers) -> io::Result<()> {
+    let (mut entries, mut wrong): (u64, Vec<(i64, SnapshotState)>) = (0, Vec::new());
+    let mut lacking: Lacking = BTreeMap::new();
+    for producer in &body.producers {
+        let Producer { producer_id, snapshots, .. } = producer?;
+        entries += snapshots.len() as u64;
+        for state in snapshots {
+            lacking.entry((state.topic.clone(), state.partition, state.file.clone())).or_default();
+            if !state.agrees {
+                wrong.push((producer_id, state));
+            }
+        }
+    }
     if entries == 0 {
-        return;
+        return Ok(());
     }
     // A producer that is missing in a snapshot has no entry there, and neither has a file that cannot be read.
     let is_told = |file: &str, id: i64| {
-        let of = |producer: &Producer, state: &SnapshotState| {
-            let place = format!("{}-{}/{}", state.topic, state.partition, state.file);
-            !state.agrees && producer.producer_id == id && place == file
-        };
-        all().any(|(producer, state)| of(producer, state))
+        let place = |state: &SnapshotState| format!("{}-{}/{}", state.topic, state.partition, state.file);
+        wrong.iter().any(|(of, state)| *of == id && place(state) == file)
     };
     let differences = body.findings.iter().flat_map(|finding| &finding.snapshots);
     let beside: Vec<_> =
         differences.filter(|one| one.producer_id.is_none_or(|id| !is_told(&one.file, id))).collect();
-    let lacking = lacking(body);
-    let agree = match (wrong, beside.len() + lacking.len()) {
+    let lack = find_lacking(body, &mut lacking)?;
+    let agree = match (wrong.len() as u64, beside.len() as u64 + lack) {
         (0, 0) => "the log contradicts none".to_owned(),
         (0, _) => "the log contradicts none of these; what they lack, or do not let read:".to_owned(),
         (wrong, _) => format!("the log contradicts {}", number(wrong)),
@@ -152,7 +165,7 @@ fn snapshots(page: &mut Page, body: &Producers) {
     let looked = if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", number(entries)) };
     let end = if agree.ends_with(':') { "" } else { "." };
     page.paragraph(0, &format!("Producer snapshots: {looked} looked at, {agree}{end}"));
-    for (producer, state) in all().filter(|(_, state)| !state.agrees).take(GAPS) {
+    for (producer_id, state) in wrong.iter().take(GAPS) {
         let log = state.log.as_deref().map(|log| format!(": {}", escaped(log))).unwrap_or_default();
         page.item(
             2,
@@ -161,7 +174,7 @@ fn snapshots(page: &mut Page, body: &Producers) {
                 named(&state.topic),
                 state.partition,
                 named(&state.file),
-                producer.producer_id
+                producer_id
             ),
         );
     }
@@ -169,39 +182,48 @@ fn snapshots(page: &mut Page, body: &Producers) {
         let id = one.producer_id.map(|id| format!(" about PID {id}")).unwrap_or_default();
         page.item(2, &format!("{}{id}: {}", named(&one.file), escaped(&one.what)));
     }
-    for (place, id) in lacking.iter().take(GAPS) {
+    let each = lacking.iter().flat_map(|(place, (_, ids))| ids.iter().map(move |id| (place, id)));
+    for ((topic, partition, file), id) in each.take(GAPS) {
+        let place = format!("{topic}-{partition}/{file}");
         page.item(
             2,
-            &format!("{} lacks PID {id}, which wrote below it: forgotten by age, or lost", named(place)),
+            &format!("{} lacks PID {id}, which wrote below it: forgotten by age, or lost", named(&place)),
         );
     }
-    if lacking.len() > GAPS {
-        page.paragraph(2, &format!("… and {} more", number((lacking.len() - GAPS) as u64)));
+    if lack > GAPS as u64 {
+        page.paragraph(2, &format!("… and {} more", number(lack - GAPS as u64)));
     }
+    Ok(())
 }
 
-/// Snapshots, and producers that wrote below them and are not in them.
-fn lacking(body: &Producers) -> Vec<(String, i64)> {
-    let states = || body.producers.iter().flat_map(|of| of.snapshots.iter().map(move |state| (of, state)));
-    let files: BTreeSet<(&str, i32, &str)> =
-        states().map(|(_, state)| (state.topic.as_str(), state.partition, state.file.as_str())).collect();
-    let holds: BTreeSet<(i64, &str, i32, &str)> = states()
-        .map(|(of, state)| (of.producer_id, state.topic.as_str(), state.partition, state.file.as_str()))
-        .collect();
-    let mut lacking = Vec::new();
-    for &(topic, partition, file) in &files {
-        let Some(below) = file.split('.').next().and_then(|stem| stem.parse::<i64>().ok()) else { continue };
-        for producer in &body.producers {
-            let wrote = producer.sessions.iter().map(|told| &told.session).any(|session| {
-                (session.topic.as_str(), session.partition) == (topic, partition)
-                    && session.first_offset < below
+/// By snapshot how many producers that wrote below it are not in it, and the first of them.
+type Lacking = BTreeMap<(String, i32, String), (u64, Vec<i64>)>;
+
+/// Looks for producers that wrote below these snapshots and are not in them; how many there are in all.
+fn find_lacking(body: &Producers, lacking: &mut Lacking) -> io::Result<u64> {
+    let mut all = 0;
+    for producer in &body.producers {
+        let Producer { producer_id, sessions, snapshots, .. } = producer?;
+        for ((topic, partition, file), (count, ids)) in &mut *lacking {
+            let Some(below) = file.split('.').next().and_then(|stem| stem.parse::<i64>().ok()) else {
+                continue;
+            };
+            let wrote = sessions.iter().map(|told| &told.session).any(|session| {
+                (&session.topic, session.partition) == (topic, *partition) && session.first_offset < below
             });
-            if wrote && !holds.contains(&(producer.producer_id, topic, partition, file)) {
-                lacking.push((format!("{topic}-{partition}/{file}"), producer.producer_id));
+            let is_there = |state: &SnapshotState| {
+                (&state.topic, state.partition, &state.file) == (topic, *partition, file)
+            };
+            if wrote && !snapshots.iter().any(is_there) {
+                all += 1;
+                *count += 1;
+                if ids.len() < GAPS {
+                    ids.push(producer_id);
+                }
             }
         }
     }
-    lacking
+    Ok(all)
 }
 
 fn gap_line(session: &ProducerSession, gap: &Gap) -> String {
@@ -221,9 +243,9 @@ fn gap_line(session: &ProducerSession, gap: &Gap) -> String {
     )
 }
 
-fn row(producer: &Producer, told: &ProducerSession, zone: &Zone) -> [String; 8] {
+fn row(id: Option<&TransactionalId>, told: &ProducerSession, zone: &Zone) -> [String; 8] {
     let session = &told.session;
-    let id = producer.transactional_id.as_ref().map(|id| format!(" ({})", named(&id.value)));
+    let id = id.map(|id| format!(" ({})", named(&id.value)));
     let (first, last) = (session.epochs.first(), session.epochs.last());
     let within = |first: Option<i64>, last: Option<i64>| {
         first.zip(last).map_or_else(String::new, |(first, last)| range(first, last))
@@ -293,6 +315,7 @@ fn as_line(row: &[String; 8]) -> String {
 mod tests {
     use super::*;
     use crate::report::model::SessionReport;
+    use crate::report::producer_list::ProducerList;
 
     #[test]
     fn a_snapshot_lacks_who_wrote_below_it_and_not_who_began_behind_it() {
@@ -309,10 +332,11 @@ mod tests {
                 ..Producer::default()
             }
         };
-        let body = Producers {
-            producers: vec![producer(2, 0, true), producer(3, 4, false), producer(4, 10, false)],
-            ..Producers::default()
-        };
-        assert_eq!(lacking(&body), [("counts-0/00000000000000000010.snapshot".to_owned(), 3)]);
+        let all = [producer(2, 0, true), producer(3, 4, false), producer(4, 10, false)];
+        let body = Producers { producers: ProducerList::held(&all).unwrap(), ..Producers::default() };
+        let snapshot = ("counts".to_owned(), 0, "00000000000000000010.snapshot".to_owned());
+        let mut lacking = Lacking::from([(snapshot, (0, Vec::new()))]);
+        assert_eq!(find_lacking(&body, &mut lacking).unwrap(), 1);
+        assert!(lacking.into_values().eq([(1, vec![3])]));
     }
 }
