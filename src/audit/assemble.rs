@@ -375,6 +375,7 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
             topic: topic.name.clone(),
             topic_id: topic.id.clone(),
             internal: plan.internal,
+            holds_state: plan.holds_state,
             identity: (parts.options.records == Records::Read)
                 .then(|| identity(plan, plan.suggestions.iter())),
             ..TopicReport::default()

@@ -151,6 +151,7 @@ pub(super) fn subject<'p>(
         topic: dir.topic.clone(),
         partition: dir.partition,
         internal: dir.internal,
+        holds_state: chosen.plan.holds_state,
         log_start_offset: dir.log_start_offset,
         log_start_source: dir.log_start_source,
         log_starts_given: log_dir.is_some_and(|log_dir| {

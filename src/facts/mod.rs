@@ -66,6 +66,9 @@ pub struct PartitionContext {
     pub partition: i32,
     /// Whether the name begins with `__`: no sequence judgement there.
     pub internal: bool,
+    /// Whether a program of Kafka keeps its own state in the topic, as Connect does: how that is written is nobody's
+    /// to set.
+    pub holds_state: bool,
     /// Where the readable log begins: checkpoint, first leader epoch, first segment.
     pub log_start_offset: Offset,
     /// What says so.

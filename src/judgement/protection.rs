@@ -1,4 +1,6 @@
-//! `idempotence-off`, `idempotence-lost`, `idempotence-ineffective`: one finding a topic and code.
+//! `idempotence-off`, `idempotence-lost`, `idempotence-ineffective`: one finding a topic and code. Topics in which a
+//! program of Kafka keeps its own state have none: Connect and MirrorMaker 2 write theirs without producer id by
+//! default (KAFKA-13759), and a state that is written twice is the same state.
 //!
 //! Records without producer id are `idempotence-off`. They are `idempotence-lost` where protected
 //! records lie before them in the partition and no protected session goes on beside them: then the
@@ -43,7 +45,7 @@ pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Fi
     }
     let mut findings = Vec::new();
     for (topic, partitions) in by_topic(partitions) {
-        if partitions.iter().any(|(context, _)| context.internal) {
+        if partitions.iter().any(|(context, _)| context.internal || context.holds_state) {
             continue;
         }
         let lives = lives.remove(topic).unwrap_or_default();

@@ -10,6 +10,7 @@ mod fields;
 mod file;
 pub mod routing;
 mod sample;
+mod state;
 mod versions;
 mod volatile;
 
@@ -152,11 +153,6 @@ pub enum Reach {
 /// Records of the sample below which it proves little.
 const FEW: usize = 20;
 
-/// Whether MirrorMaker 2 keeps its configuration, positions or status there
-/// (`DefaultReplicationPolicy.isMM2InternalTopic`); the same status is written several times.
-fn is_of_mirror_maker(topic: &str) -> bool {
-    topic.starts_with("mm2") && topic.ends_with(".internal")
-}
 /// Bytes that the adviser may take for a sample.
 const ADVISER: usize = 8 << 20;
 /// Suggestions for a topic.
@@ -207,7 +203,7 @@ fn identify(
     let plan = |identity, chosen_by_user, why: String, mask| TopicPlan {
         topic: topic.to_owned(),
         internal,
-        holds_state: internal || is_of_mirror_maker(topic),
+        holds_state: state::is_kept_in(topic, sample),
         repeats: if identity == Identity::Content { RepeatsOf::Content } else { rules.repeats },
         identity,
         chosen_by_user,
@@ -317,23 +313,4 @@ fn hidden_fields(fields: &Fields, sample: &Sample) -> &'static str {
                 avro:/pointer or protobuf:/pointer with --schema DIR)";
     }
     "; the values are no JSON, and no field in them was looked at (--key regex:PATTERN names one)"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn state_of_kafka_and_of_mirror_maker_is_no_event() {
-        let holds_state = |topic| {
-            decide(topic, &KeyChoice::Auto, &ContentRules::default(), Cleanup::Delete, &Sample::default())
-                .holds_state
-        };
-        for topic in ["__consumer_offsets", "mm2-status.east.internal", "mm2-offset-syncs.west.internal"] {
-            assert!(holds_state(topic), "{topic}");
-        }
-        for topic in ["orders", "east.orders", "orders.internal", "mm2-orders"] {
-            assert!(!holds_state(topic), "{topic}");
-        }
-    }
 }

@@ -14,6 +14,7 @@ use super::episode::Episode;
 use super::mechanism;
 use super::pair::Pair;
 use super::publication::{self, Overlap, Repeat, Repeated};
+use super::undetermined;
 use crate::finding::{Code, Level};
 use crate::relations::{RelatedPair, Relations};
 use crate::spill::{Element, RunReader};
@@ -211,7 +212,11 @@ impl<F: Fn(Code, &Pair<'_>) -> Key> Episodes<F> {
             .zip(ends)
             .filter_map(|(&([rank, _], start), end)| {
                 let key = keys.get(usize::try_from(rank).ok()?)?;
-                Some(Episode::new(relations, key.code, key.topic, Rc::clone(&rows), (start, end)))
+                let mut told = Episode::new(relations, key.code, key.topic, Rc::clone(&rows), (start, end));
+                if undetermined::is_lone_content(&told) {
+                    told.code = Code::DuplicateUndetermined;
+                }
+                Some(told)
             })
             .collect()
     }

@@ -2,14 +2,32 @@
 //!
 //! Mostly records without producer id that came again with another time or in other batches: a
 //! client that regroups its retries, an application that sends again, a restart and a replay of a
-//! pipeline all look like that.
+//! pipeline all look like that. And a lone content that two sessions wrote, where no key tells events apart: the
+//! sessions are there to see, but not that it is one event.
 
 use super::episode::Episode;
 use super::phrase::{are, delay, pairs_of, records};
 use super::{Words, borders, dropped, kept, lines};
-use crate::finding::{Confidence, Level};
+use crate::finding::phrase::moments;
+use crate::finding::{Alternative, Code, Confidence, Level};
+
+/// Whether the only thing that came again in another session is one content at another time, and no key says that
+/// it is the same event: what a developer types twice, or a device reports twice, is that as well.
+pub(super) fn is_lone_content(episode: &Episode<'_>) -> bool {
+    matches!(episode.code, Code::ResendNewSession | Code::ConcurrentProducers) && is_single_content(episode)
+}
+
+fn is_single_content(episode: &Episode<'_>) -> bool {
+    episode.surplus() == 1 && episode.is_by_content() && episode.all(|pair| pair.level > Level::E3)
+}
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
+    if let (Some(earlier), Some(later)) = (episode.earlier_session, episode.later_session)
+        && earlier.name != later.name
+        && is_single_content(episode)
+    {
+        return lone_content(episode, &earlier.name, &later.name);
+    }
     let copies = records(episode.surplus());
     let unprotected = episode.count(|p| !p.later.producer_id.is_protected());
     let same_time = episode.count(|p| p.level <= Level::E3);
@@ -64,6 +82,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         alternatives.push(kept("resend-same-session", "an application that sends again writes a new time"));
         alternatives
             .push(kept("resend-new-session", "a restart that repeats its last input writes a new time"));
+        if episode.is_by_content() {
+            alternatives.push(equal_events());
+        }
     }
     Words {
         confidence: Confidence::Possible,
@@ -82,6 +103,45 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         advice: lines([
             "switch idempotence on, so that the next incident can be told from the files",
             "drop repeats by business key in the consumers",
+        ]),
+    }
+}
+
+fn equal_events() -> Alternative {
+    kept("equal events", "no key tells these events apart: they may be different events with equal content")
+}
+
+/// One content that two sessions wrote.
+fn lone_content(episode: &Episode<'_>, earlier: &str, later: &str) -> Words {
+    let pair = episode.pairs().next();
+    let times = pair.and_then(|pair| {
+        let (first, second) = (pair.earlier.client_timestamp?, pair.later.client_timestamp?);
+        moments(first.min(second), first.max(second))
+    });
+    let times = times.map(|times| format!(", with times {times}")).unwrap_or_default();
+    Words {
+        confidence: Confidence::Possible,
+        title: format!(
+            "1 record of {} has the content of an earlier one, and nothing else came again beside it",
+            episode.topic_name()
+        ),
+        cause: None,
+        facts: vec![
+            episode.moves(),
+            format!("session {earlier} wrote the earlier one, session {later} the later one{times}"),
+        ],
+        alternatives: vec![
+            equal_events(),
+            kept("resend-new-session", "a restart that repeats one input writes a new time"),
+            kept("concurrent-producers", "so does a second instance that shares one input"),
+            dropped("retry-without-idempotence", "a retry of a client keeps its producer id"),
+            dropped("resend-same-session", "the two are of different producer sessions"),
+        ],
+        would_settle: lines([
+            "whether an id in the record tells the two events apart (dedup-audit keys looks for one)",
+        ]),
+        advice: lines([
+            "name what identifies an event (--key) and scan again, before anything is skipped or refunded",
         ]),
     }
 }

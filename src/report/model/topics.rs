@@ -14,6 +14,10 @@ pub struct TopicReport {
     pub topic_id: Option<String>,
     /// Whether the name begins with `__`.
     pub internal: bool,
+    /// Whether a program of Kafka keeps its own state in it, by name or by name and keys (`__…`, Connect's,
+    /// MirrorMaker 2's): neither its repeats nor its protection are told as findings.
+    #[serde(default)]
+    pub holds_state: bool,
     /// What makes two records the same event; `null` where records were not read.
     pub identity: Option<Identity>,
     /// Repeats of a key with new content: counted, not accused.

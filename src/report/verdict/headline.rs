@@ -165,7 +165,11 @@ fn bad(worst: &Finding, report: &Report) -> String {
         return format!("{all}; the most serious finding ({} of them): {how}", number(copies));
     }
     let events = counted(worst.counts.groups, "event");
-    let verb = if worst.counts.groups == 1 { "is" } else { "are" };
+    let verb = match worst.counts.groups {
+        _ if !are_copies(worst) && keeps_equal_events(worst) => "may be",
+        1 => "is",
+        _ => "are",
+    };
     let how = if worst.counts.groups == 1 { how.replace("sent them", "sent it") } else { how };
     if worst.counts.groups == copies {
         format!("{events} of {place} {verb} stored twice: {how}")
@@ -248,8 +252,18 @@ fn unprotected(finding: &Finding, report: &Report) -> String {
 
 /// Whether any of the surplus copies is more than possibly one.
 fn sure(report: &Report) -> bool {
-    duplicates(&report.findings)
-        .any(|one| one.confidence != Confidence::Possible || one.code == Code::DuplicateUndetermined)
+    duplicates(&report.findings).any(are_copies)
+}
+
+/// Whether what came again is one event for certain, however that came about.
+fn are_copies(finding: &Finding) -> bool {
+    let undetermined = finding.code == Code::DuplicateUndetermined && !keeps_equal_events(finding);
+    finding.confidence != Confidence::Possible || undetermined
+}
+
+/// Whether what came again may be different events that are equal.
+fn keeps_equal_events(finding: &Finding) -> bool {
+    finding.alternatives.iter().any(|rival| rival.kept && rival.code == "equal events")
 }
 
 fn repeated(copies: u64, sure: bool) -> String {

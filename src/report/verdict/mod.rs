@@ -285,7 +285,9 @@ impl Protected {
 
 /// Whether retries could have been recognised at all.
 fn protection(report: &Report) -> Option<String> {
-    let Protected { records, unprotected, legacy } = Protected::of(ordinary(report));
+    // How programs of Kafka write their own state is nobody's to set.
+    let events = ordinary(report).filter(|topic| !topic.holds_state);
+    let Protected { records, unprotected, legacy } = Protected::of(events);
     if records == 0 {
         return None;
     }
