@@ -7,13 +7,13 @@
 //! ```
 //!
 //! One picture, of the partition in which most copies are listed, if there is one that holds originals and
-//! copies. A column never stands for less than an offset, so one record is one mark. Left out where there
+//! copies. What repeats an aborted copy is the valid one and has a mark of its own. A column never stands for less than an offset, so one record is one mark. Left out where there
 //! is nothing to see: no surplus copy, or no session and no stretch that a copy lies in.
 
 use super::backdrop::{LABEL, label};
 use super::named;
 use crate::finding::phrase::offsets;
-use crate::finding::{Copy, Finding, ProtectionMode, Visibility};
+use crate::finding::{Code, Copy, Finding, ProtectionMode, Visibility};
 use crate::report::escape::{Terminal, width};
 use crate::report::layout::Page;
 use crate::report::model::Report;
@@ -71,8 +71,10 @@ pub(super) fn show(page: &mut Page, report: &Report) {
             draw(&mut line, cells(first, last), '─');
         }
         // What was stored again is not hidden by what was stored first.
-        for mark in [FIRST, ABORTED, AGAIN] {
-            for copy in copies.iter().filter(|copy| lane_of(copy) == *name && mark_of(copy) == mark) {
+        for mark in [FIRST, ABORTED, VALID, AGAIN] {
+            for Marked { copy, .. } in
+                copies.iter().filter(|one| one.mark == mark && lane_of(one.copy) == *name)
+            {
                 draw(&mut line, cells(copy.offset, copy.offset), mark);
             }
         }
@@ -90,15 +92,20 @@ fn legend(
     place: &str,
     (low, high): (i64, i64),
     columns: usize,
-    copies: &[&Copy],
+    copies: &[Marked<'_>],
     among: usize,
     report: &Report,
 ) -> String {
     let among = if among > 1 { format!(" (1 of {among} partitions with copies)") } else { String::new() };
-    let mut said = format!("{place}{among}, {}: o repeated later, x stored again", offsets(low, high));
-    if copies.iter().any(|copy| mark_of(copy) == ABORTED) {
-        said.push_str(", a aborted");
-    }
+    let has = |mark: char| copies.iter().any(|one| one.mark == mark);
+    let marks = [
+        (FIRST, "o repeated later"),
+        (AGAIN, "x stored again"),
+        (ABORTED, "a aborted"),
+        (VALID, "v valid, written again behind an abort"),
+    ];
+    let marks: Vec<&str> = marks.into_iter().filter(|(mark, _)| has(*mark)).map(|(_, said)| said).collect();
+    let mut said = format!("{place}{among}, {}: {}", offsets(low, high), marks.join(", "));
     let wide = (i128::from(high) - i128::from(low)) / columns.max(1) as i128 + 1;
     if wide > 1 {
         said = format!("{said}; up to {wide} offsets a column");
@@ -118,12 +125,25 @@ const FIRST: char = 'o';
 const AGAIN: char = 'x';
 /// In an aborted transaction, first or again.
 const ABORTED: char = 'a';
+/// What an aborted transaction had written, written again: the copy to keep.
+const VALID: char = 'v';
 
-fn mark_of(copy: &Copy) -> char {
-    match (copy.visibility, &copy.repeats) {
-        (Visibility::Aborted, _) => ABORTED,
-        (_, None) => FIRST,
-        (_, Some(_)) => AGAIN,
+/// A copy and how it is drawn.
+#[derive(Clone, Copy)]
+struct Marked<'a> {
+    copy: &'a Copy,
+    mark: char,
+}
+
+impl<'a> Marked<'a> {
+    fn of(copy: &'a Copy, finding: &Finding) -> Self {
+        let mark = match (copy.visibility, &copy.repeats) {
+            (Visibility::Aborted, _) => ABORTED,
+            (_, None) => FIRST,
+            (_, Some(_)) if finding.code == Code::AbortedThenRetried => VALID,
+            (_, Some(_)) => AGAIN,
+        };
+        Self { copy, mark }
     }
 }
 
@@ -136,7 +156,7 @@ struct Place<'a> {
     topic: &'a str,
     partition: i32,
     /// All copies in it, originals among them.
-    copies: Vec<&'a Copy>,
+    copies: Vec<Marked<'a>>,
     /// How many partitions hold surplus copies.
     among: usize,
 }
@@ -144,11 +164,13 @@ struct Place<'a> {
 /// The partition in which most surplus copies are listed, of those that hold originals as well if there
 /// are such.
 fn most_copies(report: &Report) -> Option<Place<'_>> {
-    let mut places: BTreeMap<(&str, i32), (usize, Vec<&Copy>)> = BTreeMap::new();
-    for copy in report.findings.iter().flat_map(|one| &one.groups).flat_map(|group| &group.copies) {
-        let (again, copies) = places.entry((copy.topic.as_str(), copy.partition)).or_default();
-        *again += usize::from(copy.repeats.is_some());
-        copies.push(copy);
+    let mut places: BTreeMap<(&str, i32), (usize, Vec<Marked<'_>>)> = BTreeMap::new();
+    for finding in &report.findings {
+        for copy in finding.groups.iter().flat_map(|group| &group.copies) {
+            let (again, copies) = places.entry((copy.topic.as_str(), copy.partition)).or_default();
+            *again += usize::from(copy.repeats.is_some());
+            copies.push(Marked::of(copy, finding));
+        }
     }
     places.retain(|_, (again, _)| *again > 0);
     let among = places.len();
@@ -167,10 +189,10 @@ fn lanes<'a>(
     report: &'a Report,
     topic: &str,
     partition: i32,
-    copies: &[&'a Copy],
+    copies: &[Marked<'a>],
 ) -> BTreeMap<&'a str, Vec<(i64, i64)>> {
     let mut lanes: BTreeMap<&str, Vec<(i64, i64)>> = BTreeMap::new();
-    for copy in copies {
+    for Marked { copy, .. } in copies {
         lanes.entry(lane_of(copy)).or_default().push((copy.offset, copy.offset));
     }
     let sessions = report.producers.iter().flat_map(|producer| &producer.sessions);
