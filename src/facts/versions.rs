@@ -78,10 +78,14 @@ pub struct OlderRecord {
     pub key: String,
     /// The offset of the newer version.
     pub newer_offset: Offset,
+    /// The client's time of it.
+    pub newer_timestamp: i64,
     /// The newer version.
     pub newer_version: i64,
     /// The offset of the older version, behind it.
     pub offset: Offset,
+    /// The client's time of it.
+    pub timestamp: i64,
     /// The older version.
     pub version: i64,
 }
@@ -285,8 +289,10 @@ fn older(
         example: OlderRecord {
             key: name.to_owned(),
             newer_offset: overtaken.offset,
+            newer_timestamp: overtaken.time,
             newer_version: overtaken.version,
             offset: record.offset,
+            timestamp: record.time,
             version: record.version,
         },
         ordinal: record.ordinal,
@@ -387,7 +393,7 @@ mod tests {
         assert_eq!((found.blocks.len(), found.moved, found.out_of_order, found.rises), (1, 1, 0, 6));
         let block = &found.blocks[0];
         assert_eq!((block.first_offset, block.last_offset, block.records), (Offset(6), Offset(7), 2));
-        let OlderRecord { key, newer_offset, newer_version, offset, version } = &block.example;
+        let OlderRecord { key, newer_offset, newer_version, offset, version, .. } = &block.example;
         assert_eq!((key.as_str(), newer_offset.0, *newer_version, offset.0, *version), ("k0", 4, 9, 6, 8));
     }
 

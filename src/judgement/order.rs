@@ -138,7 +138,7 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     }
     let blocks = blocks_of;
     let records: u64 = blocks.iter().map(|(_, block)| block.records()).sum();
-    let (first, _) = blocks.first()?;
+    blocks.first()?;
     let moved = count(u64::try_from(blocks.len()).unwrap_or(u64::MAX), "block", "blocks");
     let title = format!(
         "{topic}: {} in {moved} {} behind later records",
@@ -157,6 +157,15 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     finding.named_keys = blocks.iter().filter_map(|(_, block)| block.example()).take(LINES).collect();
     finding.facts.extend(capped(stream, "partitions"));
     finding.facts.push("each block is stored once: none of it repeats a batch before it".to_owned());
+    if blocks.iter().any(|(_, block)| matches!(block, Block::Times(_))) {
+        finding.facts.push(
+            "where times tell it, and no version does, records of one key need not be out of order"
+                .to_owned(),
+        );
+    }
+    finding.facts.push(
+        "none of these batches carries a producer id: the broker had no sequence by which to keep their order".to_owned(),
+    );
     let by_version = blocks.iter().all(|(_, block)| matches!(block, Block::Versions(..)));
     finding.alternatives = rivals(by_version);
     finding.would_settle = if by_version {
@@ -170,7 +179,7 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     finding.advice = lines([
         "switch idempotence on: it keeps the order with up to five requests in flight",
         "without it set max.in.flight.requests.per.connection=1",
-        &format!("look at the keys in these blocks, from {topic}-{first} on: an older state may have won"),
+        "look at the keys in these blocks: where the newest record of a key wins, an older state may have won",
     ]);
     finding.stretches_omitted = u64::try_from(blocks.len().saturating_sub(LISTED)).unwrap_or(u64::MAX);
     finding.stretches = blocks
@@ -223,13 +232,16 @@ fn version_words(topic: &str, partition: i32, versions: &Versions, block: &Older
     let example = &block.example;
     format!(
         "{topic}-{partition}: {} ({}) hold older versions than records before them: key {} has a newer {} at offset {} \
-         than at offset {}, created up to {} earlier{}",
+         (client time {}) than at offset {} (client time {}); by the clients' clocks the block is up to {} older than what \
+         stands before it{}",
         offsets(block.first_offset.0, block.last_offset.0),
         count(block.batches, "batch", "batches"),
         example.key,
         versions.field,
         example.newer_offset,
+        at(Some(example.newer_timestamp)),
         example.offset,
+        at(Some(example.timestamp)),
         duration(block.newest_before.saturating_sub(block.first_timestamp)),
         if block.new_leader { ", under a new leader" } else { "" },
     )
@@ -237,7 +249,7 @@ fn version_words(topic: &str, partition: i32, versions: &Versions, block: &Older
 
 fn words(topic: &str, partition: i32, block: &MovedBlock) -> String {
     format!(
-        "{topic}-{partition}: {} ({}, created {} to {}) belong behind offset {}, and stand behind {} created up to {} later{}",
+        "{topic}-{partition}: {} ({}, with client times {} to {}) belong behind offset {}, and stand behind {} of up to {} later{}",
         offsets(block.first_offset.0, block.last_offset.0),
         count(block.batches, "batch", "batches"),
         at(Some(block.first_timestamp)),

@@ -240,8 +240,10 @@ fn a_block_that_moved_is_told_apart_from_a_block_that_came_twice() {
     let stretches = moved["stretches"].as_array().unwrap();
     assert_eq!((&stretches[0]["firstOffset"], &stretches[0]["lastOffset"]), (&40.into(), &49.into()));
     assert_eq!((stretches.len(), &moved["confidence"]), (1, &"possible".into()), "{moved:#}");
-    let example = "key row-0 has a newer /version at offset 30 than at offset 40";
+    let example = "key row-0 has a newer /version at offset 30 (client time 2023-11-14 22:14:00.000 UTC) than at offset 40 \
+                   (client time 2023-11-14 22:13:50.000 UTC); by the clients' clocks the block is up to 10";
     assert!(says(moved, "facts", example), "{moved:#}");
+    assert!(says(moved, "facts", "none of these batches carries a producer id"), "{moved:#}");
     let again = of(&findings, "retry-without-idempotence", "rows");
     let [again] = again[..] else { panic!("{findings:#?}") };
     assert_eq!(again["counts"]["surplusRecords"], 10);
