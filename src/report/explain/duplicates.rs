@@ -10,12 +10,14 @@ pub(super) const RETRY_WITHOUT_IDEMPOTENCE: Explanation = Explanation {
             the same base time. A producer that gets no answer in time sends its batch again as it is; without \
             idempotence nothing in it tells the broker that it is a repeat, so both are stored. Whole runs of \
             batches may come back, in another order and with others between them, and one stall of a broker \
-            can leave two or three copies. Equal checksums prove the retry; unequal ones exclude nothing, \
-            because a broker that stamps its own time or recompresses changes them. This is how the protocol \
-            works without idempotence, and no fault of the broker.",
+            can leave two or three copies. Equal checksums say that both are the bytes of one batch, not who sent \
+            them twice: a mirror that keeps times, or an application that sets them, can build them again as well, \
+            so this is likely at most. Unequal ones exclude nothing, because a broker that stamps its own time or \
+            recompresses changes them. Storing both is how the protocol works without idempotence, and no fault of \
+            the broker.",
     innocent: &[
         "An application that sends the same small record twice within one millisecond can leave two equal \
-         batches; a run of several records cannot come about like this.",
+         batches; for a run of several records it would have to set their times itself.",
         "Equal records that are grouped into other batches may as well be a replay by a pipeline; they are \
          reported as duplicate-undetermined until the source tells.",
         "The same file in two directories is restored-copy, and a replica is no copy at all.",
@@ -48,6 +50,8 @@ pub(super) const RESEND_NEW_SESSION: Explanation = Explanation {
          session had begun before the original was written, in this partition or, by the original writer's \
          own clock, in another one.",
         "A pipeline whose source is among the files is pipeline-replay.",
+        "Where no key tells events apart, equal contents may be different events: the finding is possible at most \
+         unless a row of them came again in its old order, and a lone one is duplicate-undetermined.",
         "A job that publishes its whole state at each run writes the same set again and means it. Where three \
          sessions or more did so and each also wrote news that the next one left out, nothing is accused: a \
          restart reads everything behind its old position again. Where nothing but the set is there, or two \
@@ -71,7 +75,7 @@ pub(super) const CONCURRENT_PRODUCERS: Explanation = Explanation {
     meaning: "two producers that were alive at the same time wrote the same events",
     shows: "The session that wrote the copy had already begun when the original was written, and both wrote the \
             same events: two instances of one service, a relay that runs more than once, an old instance that \
-            was not stopped. Each session is free of gaps, so each believes that it did its work once.",
+            was not stopped. For the broker each of them did its own work, once.",
     innocent: &[
         "A restart has sessions one after the other; it is resend-new-session.",
         "Writers that share keys but write new contents in turn are interleaved-writers.",
@@ -97,7 +101,8 @@ pub(super) const RESEND_SAME_SESSION: Explanation = Explanation {
     meaning: "one producer session sent the event again under later sequences of its own",
     shows: "The same producer id and session wrote the event twice, the second time under new sequences. A retry \
             inside the client would have kept the sequence and been refused, so the application called send() \
-            again: after an error or a timeout, in a loop, or because it handled one input twice. Two copies in one \
+            twice: for one event, after an error or a timeout, in a loop, or because it handled one input twice; or \
+            for two events that are equal. Two copies in one \
             batch were sent in one go, with or without producer id: no error and no restart lies between them.",
     innocent: &[
         "Contents that repeat by nature, such as heartbeats or a state written again, are equal without being \
@@ -120,7 +125,7 @@ pub(super) const RESEND_SAME_SESSION: Explanation = Explanation {
 
 pub(super) const EPOCH_BUMP_RESEND: Explanation = Explanation {
     code: Code::EpochBumpResend,
-    meaning: "after an error the producer wrote its last batches again under a new epoch",
+    meaning: "a producer wrote its last batches again under a new epoch",
     shows: "One non-transactional producer id goes to a higher epoch, and the first records of the new epoch \
             repeat the last ones of the old epoch from sequence 0. Since 2.5 a client does this by itself when \
             the broker refuses a sequence or a batch fails for good (KIP-360): what is in flight gets a new \
@@ -178,9 +183,9 @@ pub(super) const PRODUCER_ID_COLLISION: Explanation = Explanation {
     code: Code::ProducerIdCollision,
     meaning: "one producer id, but two writers behind it",
     shows: "Sequences of one producer id and epoch are used again with other records, in another shape, and the \
-            two streams overlap in time. An id is given to one producer only, so two writers got the same: a \
+            two streams overlap in time. An id is given to one producer only, so most likely two writers got the same: a \
             cluster that was rebuilt beside old logs, lost metadata (KAFKA-15552), or a tool that copies batches \
-            with their ids. A broker takes one writer's batch for a retry of the other's and drops it with a \
+            with their ids. A broker can take one writer's batch for a retry of the other's and drop it with a \
             success: records can be missing without a trace.",
     innocent: &[
         "Clients before 2.5 begin again at sequence 0 in the same epoch after their records were deleted; the \
@@ -320,8 +325,8 @@ pub(super) const DUPLICATE_UNDETERMINED: Explanation = Explanation {
     shows: "An event is stored more than once, and more than one explanation survives every test that the files \
             allow. Records without producer id leave the least: equal records with equal client times in other \
             batches are a client that regrouped its retry or a pipeline that replayed, or only the latter where a \
-            repeat begins inside an original batch, which a client retries as a whole; equal contents at new times are an application that sent again or one that was restarted. That the copies are stored is \
-            certain; who is to blame is not.",
+            repeat begins inside an original batch, which a client retries as a whole; equal contents at new times are an application that sent again or one that was restarted. That the records are stored \
+            is certain; who is to blame is not, nor, where no key tells events apart, that they are one event.",
     innocent: &[
         "A record key that names a customer or a device repeats by design; look at the identity that the report \
          says it used.",
@@ -335,6 +340,7 @@ pub(super) const DUPLICATE_UNDETERMINED: Explanation = Explanation {
         "Get what the finding names under `would settle`: the source topic, the application's log, the commit \
          history of a group.",
         "Name the field that identifies an event with --key; `keys` ranks the candidates.",
-        "Drop or refund the copies by --list: for that the cause need not be known.",
+        "Where the key is that of one event, drop or refund the copies by --list: for that the cause need not be \
+         known.",
     ],
 };

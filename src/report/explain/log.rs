@@ -41,7 +41,7 @@ pub(super) const SEQUENCE_GAP_EXPLAINED: Explanation = Explanation {
     ],
     evidence: &[
         "each gap with its reason",
-        "the log start, the cleaner's position, pauses and leader changes that prove it",
+        "the log start, the cleaner's position, pauses and leader changes that speak for it",
     ],
     next: &[
         "Reasons at info need nothing.",
@@ -75,8 +75,8 @@ pub(super) const OFFSET_GAP: Explanation = Explanation {
     meaning: "offsets are missing in a log that was never compacted, or the log ends too early",
     shows: "An uncompacted log has every offset, because refused and repeated batches use none up. Here some are \
             missing between two batches, or a whole segment is, or the log ends below an offset that a checkpoint \
-            says it had reached. A replica that does not lead is held against its own checkpoint. Records that \
-            were stored are not there.",
+            says it had reached. A replica that does not lead is held against its own checkpoint. Unless \
+            the cleaner took them without another trace, records that were stored are not there.",
     innocent: &[
         "Compaction leaves holes below the cleaner's position, and above it when the broker was killed before the \
          position was written: between two files that looks like a missing one, and the finding is low.",

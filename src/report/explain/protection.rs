@@ -113,7 +113,7 @@ pub(super) const INTERLEAVED_WRITERS: Explanation = Explanation {
 
 pub(super) const ORDER_BROKEN: Explanation = Explanation {
     code: Code::OrderBroken,
-    meaning: "without protection, a retried batch went behind a later one",
+    meaning: "without protection, batches stand behind later ones, as retried ones do",
     shows: "Client times step back as a block: a batch stands behind ones that were created after it, its times lie \
             in a hole of the stream before them, and the stream is in order otherwise. With several requests in flight and no idempotence a batch that failed and was sent \
             again lands behind its successors. The same is told, from few batches on, where the values are JSON with \

@@ -17,7 +17,7 @@ pub(super) const fn how(code: Code) -> Option<&'static str> {
         Code::ResendNewSession => "a second producer session sent them again",
         Code::ConcurrentProducers => "producers that ran at the same time each sent them",
         Code::ResendSameSession => "the application sent them again",
-        Code::EpochBumpResend => "a producer wrote its last records again after an error",
+        Code::EpochBumpResend => "a producer wrote its last records again under a newer epoch",
         Code::BrokerDedupLost => "a broker stored repeats that it no longer recognised",
         Code::ProducerIdCollision => "two different producers wrote under one producer id",
         Code::MisplacedBatch => "a client sent a batch to the wrong place",
