@@ -228,6 +228,21 @@ fn the_page_shows_filters_and_compares() {
 }
 
 #[test]
+fn a_narrow_screen_needs_no_scrolling_sideways() {
+    let Some(browser) = Browser::start() else { return };
+    for set in ["mixed-incident", "crash-restart-resend"] {
+        browser.open(&scanned(set));
+        for columns in [360, 390, 700, 1000] {
+            let screen = json!({"width": columns, "height": 1200, "deviceScaleFactor": 1, "mobile": false});
+            let command = json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": screen});
+            post(&format!("{}/goog/cdp/execute", browser.session), &command).unwrap();
+            let room = "const page = document.documentElement; return page.scrollWidth - page.clientWidth";
+            assert_eq!(browser.ask(room), 0, "{set} on {columns} pixels");
+        }
+    }
+}
+
+#[test]
 fn the_timeline_has_lanes_copies_and_leaders() {
     let Some(browser) = Browser::start() else { return };
     browser.open(&scanned("mixed-incident"));
