@@ -129,3 +129,67 @@ fn a_missing_segment_is_one_cause_and_its_snapshot_is_named() {
     let said = words(&finding("missing-segment", "offset-gap"));
     assert!(said.contains("00000000000000000024.snapshot is there"), "{said}");
 }
+
+#[test]
+fn replicas_that_agree_are_said_to_agree_and_need_no_directory_in_a_sentence() {
+    let rejoined = report("three-brokers-rejoined");
+    let coverage = &rejoined["coverage"];
+    assert_eq!((&coverage["replicasCompared"], &coverage["replicasAgreeing"]), (&4.into(), &4.into()));
+    assert_eq!(
+        (&coverage["replicas"]["partitions"], &coverage["replicas"]["records"], &coverage["records"]),
+        (&4.into(), &122.into(), &320.into())
+    );
+    let sentences = rejoined["verdict"]["sentences"].to_string();
+    assert!(
+        sentences.contains(
+            "320 records (of the records 61 in 2 partitions, 122 in 4 replicas that do not lead and 137 in 1 partition of Kafka's own \
+             topics)"
+        ),
+        "{sentences}"
+    );
+    let retry = words(&finding("three-brokers-rejoined", "retry-without-idempotence"));
+    assert!(retry.contains("\"orders-0 offset") && !retry.contains("data-3/"), "{retry}");
+    // The copies themselves say whose file they stand in.
+    let copy = &finding("three-brokers-rejoined", "retry-without-idempotence")["groups"][0]["copies"][0];
+    assert!(copy["directory"].as_str().unwrap().ends_with("/orders-0"), "{copy}");
+
+    // Where one holds something else it matters which of them is meant.
+    let diverged = report("three-brokers-diverged");
+    let coverage = &diverged["coverage"];
+    assert_eq!((&coverage["replicasCompared"], &coverage["replicasAgreeing"]), (&4.into(), &2.into()));
+    let retry = words(&finding("three-brokers-diverged", "retry-without-idempotence"));
+    assert!(retry.contains("data-3/orders-0 offset"), "{retry}");
+}
+
+#[test]
+fn the_state_of_mirror_maker_is_counted_and_not_called_unprotected() {
+    let mirror = report("mirrormaker2-kill-restart");
+    let off: Vec<&Value> = mirror["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["code"] == "idempotence-off")
+        .map(|finding| &finding["topics"])
+        .collect();
+    assert_eq!(off, [&serde_json::json!(["east.orders"])]);
+    let topics = mirror["topics"].as_array().unwrap();
+    let state = topics.iter().find(|topic| topic["topic"] == "mm2-offsets.east.internal").unwrap();
+    assert_eq!((&state["holdsState"], &state["internal"]), (&true.into(), &false.into()));
+    assert_eq!(state["partitions"][0]["protection"]["unprotectedRecords"], 6);
+}
+
+#[test]
+fn what_is_written_again_behind_an_abort_has_a_mark_of_its_own() {
+    let lanes = |set: &str| {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1").join(set).join("data");
+        let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit")).arg("scan").arg(path).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split_once("\nLanes ").unwrap().1.split_once("\nReaders").unwrap().0.to_owned()
+    };
+    let aborted = lanes("txn-commit-abort-tv2");
+    assert!(aborted.contains("v valid, written again behind an abort"), "{aborted}");
+    assert!(aborted.contains("aaa─vvv") && !aborted.contains('x'), "{aborted}");
+    let restarted = lanes("crash-restart-resend");
+    assert!(restarted.contains("x stored again") && !restarted.contains("valid"), "{restarted}");
+}

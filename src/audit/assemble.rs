@@ -1,5 +1,6 @@
 //! Puts what was found into the report; decides nothing but order and caps.
 
+use super::compared::Agreement;
 use super::deleted::Deleted;
 use super::groups::KeyCounts;
 use super::internal_topics::InternalTopics;
@@ -57,6 +58,8 @@ pub(super) struct Parts<'a> {
     pub(super) accused: BTreeMap<String, u64>,
     /// Surplus copies that are there and were not chosen.
     pub(super) untold: u64,
+    /// How many replicas hold what the leading ones hold, where they were compared.
+    pub(super) agreement: Option<Agreement>,
     pub(super) as_of: Option<i64>,
     /// Whether somebody ended the run when everything was read.
     pub(super) stopped_late: bool,
@@ -112,6 +115,7 @@ pub(super) fn relations_base(
                 topic: number(topics.of_partition(at)),
                 partition: dir.partition,
                 directory: dir.display.clone(),
+                called: None,
                 broker_id: dir.broker_id,
                 segments: dir.segments.iter().map(|segment| segment.file_name.clone()).collect(),
                 log_start_offset: context.log_start_offset,
@@ -311,7 +315,16 @@ pub(super) fn coverage_of(inventory: &Inventory) -> Coverage {
 fn coverage(parts: &Parts<'_>) -> Coverage {
     let mut coverage = coverage_of(parts.inventory);
     let mut undecoded = BTreeMap::new();
-    for (_, dir, outcome) in parts.dirs() {
+    for (at, dir, outcome) in parts.dirs() {
+        let beside = match (parts.leads(at), dir.internal) {
+            (false, _) => Some(&mut coverage.replicas),
+            (true, true) => Some(&mut coverage.internal_topics),
+            (true, false) => None,
+        };
+        if let Some(part) = beside {
+            part.partitions += 1;
+            part.records += outcome.facts.records;
+        }
         coverage.bytes_read += outcome.bytes_read;
         coverage.batches += outcome.facts.batches;
         coverage.records += outcome.facts.records;
@@ -339,6 +352,8 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
             coverage.damage.push(DamageReport::new(dir.display_of(file), found));
         }
     }
+    coverage.replicas_compared = parts.agreement.map(|agreement| agreement.compared);
+    coverage.replicas_agreeing = parts.agreement.map(|agreement| agreement.agreeing);
     coverage.undecoded = undecoded
         .into_iter()
         .map(|(why, records)| UndecodedReport { reason: why.name().to_owned(), records })

@@ -8,8 +8,10 @@ use crate::facts::{Outcome, PartitionFacts};
 use crate::format::Limits;
 use crate::input::{Inventory, PartitionDir, ReadMode, ReplicaBasis};
 use crate::judgement::replicas::{Kinship, Replica, ReplicaPair};
+use crate::relations::PartitionNote;
 use crate::units::{Offset, ProducerId};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use std::collections::BTreeMap;
 
 /// All pairs of a replica and the one that leads, in the order of the inventory; those that were not
 /// read to their ends because somebody stopped the run are left out.
@@ -39,6 +41,53 @@ pub(super) fn replicas<'a>(
             pair(inventory, subjects, [leader, at], logs, comparison, options.mode)
         })
         .collect()
+}
+
+/// How many replicas hold what the one that leads holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Agreement {
+    pub(super) compared: u64,
+    pub(super) agreeing: u64,
+}
+
+impl Agreement {
+    pub(super) fn of(pairs: &[ReplicaPair<'_>]) -> Self {
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let agreeing = pairs.iter().filter(|pair| pair.agrees()).count();
+        Self { compared: number(pairs.len()), agreeing: number(agreeing) }
+    }
+}
+
+/// Calls each partition that leads by its topic and number where that says which records are meant: no other
+/// directory of that name leads, and each replica of it was compared and agrees.
+pub(super) fn name_partitions(
+    notes: &mut [PartitionNote],
+    inventory: &Inventory,
+    leaders: &[usize],
+    pairs: &[ReplicaPair<'_>],
+) {
+    let name = |dir: &PartitionDir| (dir.topic.clone(), dir.partition);
+    let mut leading: BTreeMap<(String, i32), u32> = BTreeMap::new();
+    let mut replicas: BTreeMap<usize, usize> = BTreeMap::new();
+    for (at, (&leader, dir)) in leaders.iter().zip(&inventory.partitions).enumerate() {
+        if at == leader {
+            *leading.entry(name(dir)).or_default() += 1;
+        } else {
+            *replicas.entry(leader).or_default() += 1;
+        }
+    }
+    let mut agreeing: BTreeMap<&str, usize> = BTreeMap::new();
+    for pair in pairs.iter().filter(|pair| pair.agrees()) {
+        *agreeing.entry(pair.leading.directory).or_default() += 1;
+    }
+    for (at, (note, dir)) in notes.iter_mut().zip(&inventory.partitions).enumerate() {
+        let is_only = leaders.get(at) == Some(&at) && leading.get(&name(dir)) == Some(&1);
+        let all_agree = replicas.get(&at).copied().unwrap_or(0)
+            == agreeing.get(dir.display.as_str()).copied().unwrap_or(0);
+        if is_only && all_agree {
+            note.called = Some(format!("{}-{}", dir.topic, dir.partition));
+        }
+    }
 }
 
 /// A comparison with what is known of the two replicas, and what became of a tail that an older leader

@@ -1,6 +1,7 @@
 //! From relations and facts to findings: each part of the judgement is asked in turn, and what is to be shown is
 //! read again and held against what was said of it.
 
+use super::compared::Agreement;
 use super::groups::{KeyCounts, Wants};
 use super::internal_topics::InternalTopics;
 use super::logs::Logs;
@@ -34,6 +35,8 @@ pub(super) struct Judged {
     pub(super) accused: BTreeMap<String, u64>,
     /// Surplus copies that are there and were not chosen.
     pub(super) untold: u64,
+    /// How many replicas hold what the leading ones hold, where they were compared.
+    pub(super) agreement: Option<Agreement>,
 }
 
 /// Judges what is related. Groups whose bytes turn out unequal leave `relations`.
@@ -55,6 +58,13 @@ pub(super) fn judge(
     };
 
     may_hold_all(logs, relations)?;
+    // Reads every replica once more, and says nothing of one key.
+    let compared = match wants {
+        Wants::Repeats => Some(compared::replicas(inventory, leaders, logs.subjects, logs.outcomes, options)),
+        Wants::All => None,
+    };
+    let pairs = compared.as_deref().unwrap_or_default();
+    compared::name_partitions(&mut relations.partitions, inventory, leaders, pairs);
     let mut findings: Vec<Finding> = duplicates::findings(relations, options.examples);
     let duplicates = findings.len();
     let places = copied_batches(relations, &judgement::collisions::stepping_back(&logs.judged));
@@ -79,9 +89,7 @@ pub(super) fn judge(
     findings.extend(judgement::reuse::judge(&reused_offsets(inventory, logs.outcomes)));
     if wants == Wants::Repeats {
         findings.extend(judgement::rolled_back::judge(&rolled_back(logs, key_counts)));
-        // Reads every replica once more, and says nothing of one key.
-        let compared = compared::replicas(inventory, leaders, logs.subjects, logs.outcomes, options);
-        findings.extend(judgement::replicas::judge(&compared));
+        findings.extend(judgement::replicas::judge(pairs));
     }
 
     // Copies are told apart from updates by all that are accused, whichever of them are chosen.
@@ -102,7 +110,7 @@ pub(super) fn judge(
     notes.extend(snapshots::gone(inventory, &logs.contexts));
     judgement::identify(&mut findings, &prepared.topics.ids());
     judgement::link(&mut findings);
-    Ok(Judged { findings, notes, accused, untold })
+    Ok(Judged { findings, notes, accused, untold, agreement: compared.as_deref().map(Agreement::of) })
 }
 
 /// Whether the report has room for all copies and sessions, where it is to hold them.

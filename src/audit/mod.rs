@@ -261,11 +261,11 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     options.watch.enter(Stage::Judging);
     let plans_of = logs.plans();
     let mut verifier = verify::Verifier::new(&subjects, inventory, &plans_of, options.mode, options.limits);
-    let Judged { mut findings, mut notes, accused, untold } =
+    let Judged { mut findings, mut notes, accused, untold, agreement } =
         judge::judge(&logs, &mut relations, &key_counts, wants, &mut verifier)?;
     let deleted = deleted::by_topic(&logs, &key_counts);
     deleted::tell(&mut findings, &deleted);
-    neighbours::tell(&mut findings, &logs);
+    neighbours::tell(&mut findings, &logs, &relations.partitions);
     notes.extend(doubts);
     let blocks = internal.producer_id_blocks();
     let most = if request.is_some() { usize::MAX } else { assemble::most_events(options) };
@@ -305,6 +305,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         deleted: &deleted,
         accused,
         untold,
+        agreement,
         as_of: logs.as_of(),
         stopped_late: logs.late_stop.is_wanted(),
     };

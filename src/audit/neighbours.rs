@@ -9,6 +9,7 @@ use super::pass::ChunkStart;
 use crate::finding::phrase::moment;
 use crate::finding::{Code, Copy, Finding};
 use crate::format::{BatchHeader, SegmentItem};
+use crate::relations::PartitionNote;
 use crate::units::{FilePosition, Offset};
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,9 +21,10 @@ const DIRECTORIES: usize = 3;
 const STRETCH: usize = 256 << 10;
 
 /// Puts the fact into each finding that needs it.
-pub(super) fn tell(findings: &mut [Finding], logs: &Logs<'_>) {
-    let directories = logs.prepared.inventory.partitions.iter().enumerate();
-    let at: HashMap<&str, usize> = directories.map(|(at, dir)| (dir.display.as_str(), at)).collect();
+pub(super) fn tell(findings: &mut [Finding], logs: &Logs<'_>, partitions: &[PartitionNote]) {
+    let directories = partitions.iter().enumerate();
+    let at: Directories<'_> =
+        directories.map(|(at, note)| (note.directory.as_str(), (at, note.name()))).collect();
     let kept = findings.iter_mut().filter(|finding| {
         // Where a pipeline or an application sets the times, those beside the copies are set as well.
         let by_a_client = matches!(
@@ -47,7 +49,10 @@ pub(super) fn tell(findings: &mut [Finding], logs: &Logs<'_>) {
 /// The first and the last listed copy of a directory.
 type Ends<'f> = (&'f Copy, &'f Copy);
 
-fn stored(finding: &Finding, logs: &Logs<'_>, directories: &HashMap<&str, usize>) -> Option<String> {
+/// By directory: which of those that were read, and what sentences call it.
+type Directories<'a> = HashMap<&'a str, (usize, &'a str)>;
+
+fn stored(finding: &Finding, logs: &Logs<'_>, directories: &Directories<'_>) -> Option<String> {
     let copies = finding.groups.iter().flat_map(|group| &group.copies).filter(|copy| copy.repeats.is_some());
     let mut ends: BTreeMap<&str, Ends<'_>> = BTreeMap::new();
     for copy in copies {
@@ -67,12 +72,13 @@ fn stored(finding: &Finding, logs: &Logs<'_>, directories: &HashMap<&str, usize>
         .into_iter()
         .take(DIRECTORIES)
         .filter_map(|(directory, (first, last))| {
-            let log = Log { logs, at: *directories.get(directory)? };
+            let (at, name) = *directories.get(directory)?;
+            let log = Log { logs, at };
             let before = log.in_front_of(first)?;
             let behind = log.behind(last).filter(|behind| before <= *behind)?;
             // Neighbours of one time tell nothing.
             let (from, to) = (moment(before)?, moment(behind).filter(|_| before < behind)?);
-            Some(format!("{from} and {to} in {directory}"))
+            Some(format!("{from} and {to} in {name}"))
         })
         .collect();
     (!told.is_empty()).then(|| {

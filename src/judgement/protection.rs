@@ -570,7 +570,8 @@ fn ineffective(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::script::fold_partitions;
+    use crate::facts::PartitionContext;
+    use crate::facts::script::{fold_in, fold_partitions};
 
     fn judged(scripts: &[&str]) -> Vec<Finding> {
         let all = fold_partitions(scripts);
@@ -606,6 +607,17 @@ mod tests {
         // Behind the cleaner's reach a long row of protected records shows it.
         assert_eq!(told("D 6/0 10..69; D -1 3"), (Code::IdempotenceLost, None));
         assert_eq!(told("D 6/0 10..69; D -1 90").0, Code::IdempotenceOff);
+    }
+
+    #[test]
+    fn where_a_program_keeps_its_state_nothing_is_told() {
+        let told = |holds_state| {
+            let context = PartitionContext { holds_state, ..PartitionContext::default() };
+            let (context, facts) = fold_in(context, "D -1 3; D 5/0 0..4; D -1 1");
+            let partitions = [(&context, &facts)];
+            judge(&partitions, &Sessions::build(&partitions, crate::spill::Share::default()).unwrap()).len()
+        };
+        assert_eq!((told(false), told(true)), (2, 0), "what was lost, and what was off at first");
     }
 
     #[test]

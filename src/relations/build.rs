@@ -613,6 +613,7 @@ mod tests {
             topic,
             partition: 0,
             directory: String::new(),
+            called: None,
             broker_id: None,
             segments: Vec::new(),
             log_start_offset: Offset(0),

@@ -160,6 +160,9 @@ pub struct PartitionNote {
     pub partition: i32,
     /// The directory, as the report names it.
     pub directory: String,
+    /// How sentences call it, where its topic and number are enough to find its records.
+    #[serde(default)]
+    pub called: Option<String>,
     /// The broker, where `meta.properties` tells it.
     pub broker_id: Option<i32>,
     /// The names of its segment files.
@@ -179,6 +182,14 @@ pub struct PartitionNote {
     /// What producers had written when they repeated a range or began a newer epoch, in offset order.
     #[serde(default)]
     pub newest_batches: Vec<NewestNote>,
+}
+
+impl PartitionNote {
+    /// What a sentence calls the partition.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.called.as_deref().unwrap_or(&self.directory)
+    }
 }
 
 /// One life of a producer, as far as the files show it.

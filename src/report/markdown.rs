@@ -9,12 +9,13 @@
 
 use super::answer::Reading;
 use super::escape::{self, Terminal};
+use super::fold::{Folded, fold};
+use super::how_read::{self, HowRead, amount};
 use super::model::{Chosen, DamageReport, Report, TopicReport};
 use super::table::{in_order, most, provisional, singles, writer};
-use super::verdict::{agreement, amount};
+use super::verdict::agreement;
 use super::wording::{
-    Zone, business_key, counted, how_much, listed, number, opening, parts_of, redacted, session_in_words,
-    uncompared,
+    Zone, business_key, counted, listed, number, opening, parts_of, redacted, session_in_words, uncompared,
 };
 use super::zoned::told;
 use crate::finding::{Code, Copy, Finding, Severity};
@@ -38,6 +39,8 @@ const UNREADABLE: usize = 4;
 const DAMAGE: usize = 2;
 /// Notes of the coverage, and topics whose identity is told.
 const NOTES: usize = 3;
+/// Findings of other topics that are the same, by place and id.
+const LIKEWISE: usize = 6;
 /// Columns of a key, and of a sentence.
 const KEY: usize = 60;
 const SENTENCE: usize = 600;
@@ -52,7 +55,7 @@ pub fn write_in(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Result
     let report = &*told(report, zone);
     let mut lines = head(report);
     let tail = tail(report, zone);
-    let findings = in_order(&report.findings);
+    let findings = fold(&in_order(&report.findings));
     let ticket = Ticket { report, zone };
     let room = LINES.saturating_sub(lines.len() + tail.len());
     lines.extend(ticket.fitting(&findings, room));
@@ -154,28 +157,29 @@ struct Ticket<'r> {
 impl Ticket<'_> {
     /// Every finding in as many words as there is room for: the worst with its evidence, the last ones in
     /// one line each.
-    fn fitting(&self, findings: &[&Finding], room: usize) -> Vec<String> {
+    fn fitting(&self, findings: &[Folded<'_>], room: usize) -> Vec<String> {
         // A line for each, an empty one behind them, and one for what does not fit at all.
         let listed = findings.len().min(room.saturating_sub(2));
         let mut sections = Vec::new();
         let mut used = listed + usize::from(listed > 0) + usize::from(findings.len() > listed);
-        let alone = findings.iter().all(|finding| finding.severity == Severity::Info);
-        for finding in findings.iter().take(listed) {
+        let alone = findings.iter().all(|one| one.finding.severity == Severity::Info);
+        for Folded { finding, likewise } in findings.iter().take(listed) {
             if finding.severity == Severity::Info && !alone {
                 break;
             }
             // It takes the place of its own line.
             let left = room.saturating_sub(used.saturating_sub(1));
-            let mut forms = [self.section(finding), self.short(finding)].into_iter();
+            let mut forms = [self.section(finding, likewise), self.short(finding, likewise)].into_iter();
             let Some(section) = forms.find(|one| one.len() <= left) else { break };
             used = used.saturating_sub(1) + section.len();
             sections.push(section);
         }
         let whole = sections.len();
         let mut lines: Vec<String> = sections.into_iter().flatten().collect();
-        lines.extend(findings.iter().take(listed).skip(whole).map(|finding| self.line(finding)));
+        lines.extend(findings.iter().take(listed).skip(whole).map(|one| self.line(one)));
         if findings.len() > listed {
-            let more = counted((findings.len() - listed) as u64, "more finding");
+            let more = findings.iter().skip(listed).map(|one| 1 + one.likewise.len() as u64).sum();
+            let more = counted(more, "more finding");
             lines.push(format!("- {more} in the JSON report only."));
         }
         if findings.len() > whole {
@@ -185,24 +189,27 @@ impl Ticket<'_> {
     }
 
     /// One finding in one line: what it says, where, and what to do.
-    fn line(&self, finding: &Finding) -> String {
+    fn line(&self, Folded { finding, likewise }: &Folded<'_>) -> String {
         let at = self.where_it_is(finding, 1);
         let next = labelled(" Next:", finding.advice.get(..1).unwrap_or_default(), 1).unwrap_or_default();
         format!(
-            "- {} `{}` ({}): {}.{at}{next}",
+            "- {} `{}` ({}): {}.{at}{next}{}",
             finding.severity,
             finding.code,
             finding.confidence,
-            said(&finding.title, finding)
+            said(&finding.title, finding),
+            in_other_topics(likewise).map(|said| format!(" {said}")).unwrap_or_default()
         )
     }
 
     /// One finding as a paragraph.
-    fn short(&self, finding: &Finding) -> Vec<String> {
+    fn short(&self, finding: &Finding, likewise: &[&Finding]) -> Vec<String> {
         let mut sentences =
             vec![format!("{}.{}", said(&finding.title, finding), self.where_it_is(finding, FACTS))];
         sentences.extend(rivals(finding, true));
+        sentences.extend(labelled("Would settle it:", &finding.would_settle, 2));
         sentences.extend(labelled("Next:", &finding.advice, 2));
+        sentences.extend(in_other_topics(likewise));
         vec![title(finding), String::new(), sentences.join(" "), String::new()]
     }
 
@@ -224,7 +231,7 @@ impl Ticket<'_> {
     }
 
     /// One finding with its evidence.
-    fn section(&self, finding: &Finding) -> Vec<String> {
+    fn section(&self, finding: &Finding, likewise: &[&Finding]) -> Vec<String> {
         let mut lines =
             vec![title(finding), String::new(), format!("{}.", said(&finding.title, finding)), String::new()];
         let times = finding
@@ -257,6 +264,7 @@ impl Ticket<'_> {
         {
             lines.extend(labelled(label, words, 3).into_iter().flat_map(|line| [line, String::new()]));
         }
+        lines.extend(in_other_topics(likewise).into_iter().flat_map(|line| [line, String::new()]));
         lines
     }
 
@@ -300,6 +308,27 @@ impl Ticket<'_> {
             None => "event".to_owned(),
         }
     }
+}
+
+/// `Likewise in 3 more topics: 4 surplus copies in `refunds-0` (`DA-…`).`; the table above has their numbers.
+fn in_other_topics(likewise: &[&Finding]) -> Option<String> {
+    let shown = most(LIKEWISE, likewise.len());
+    let mut told: Vec<String> = likewise
+        .iter()
+        .take(shown)
+        .map(|finding| {
+            let copies = match finding.counts.surplus_records {
+                0 => String::new(),
+                copies => format!("{} in ", counted(copies, "surplus record")),
+            };
+            format!("{copies}{} ({})", places(finding), code(&finding.id))
+        })
+        .collect();
+    if likewise.len() > shown {
+        told.push(format!("{} more", number((likewise.len() - shown) as u64)));
+    }
+    let more = counted(likewise.len() as u64, "more topic");
+    (!likewise.is_empty()).then(|| format!("Likewise in {more}: {}.", listed(&told)))
 }
 
 fn row(key: &str, copy: &Copy, zone: &Zone) -> String {
@@ -346,10 +375,11 @@ fn identities(report: &Report) -> Option<String> {
 
 fn tail(report: &Report, zone: &Zone) -> Vec<String> {
     let coverage = &report.coverage;
-    let read = how_much(coverage, Reading::of_verdict(&report.verdict));
+    let read = HowRead::of(coverage, Reading::of_verdict(&report.verdict)).words();
     let mut lines: Vec<String> =
         identities(report).into_iter().flat_map(|line| [line, String::new()]).collect();
     lines.push(format!("**Coverage:** {}: {read}.", amount(coverage)));
+    lines.extend(how_read::agreement(coverage).map(|said| format!("- {said}")));
     lines.extend(uncompared(coverage).iter().map(|line| format!("- {}", text(line))));
     let (unreadable, damaged): (Vec<_>, Vec<_>) =
         coverage.unexpected().partition(|damage| damage.is_unreadable());
@@ -406,7 +436,7 @@ fn place(topic: &str, partition: i32) -> String {
 }
 
 /// Foreign text, with the names of sessions as code: a `#` in them is no reference.
-fn text(text: &str) -> String {
+pub(in crate::report) fn text(text: &str) -> String {
     let cut = Terminal::text(text).cut(SENTENCE).to_string();
     let mut rest = cut.as_str();
     let mut escaped = String::new();
@@ -442,6 +472,6 @@ fn next_session(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-fn code(text: &str) -> String {
+pub(in crate::report) fn code(text: &str) -> String {
     escape::markdown_code(Terminal::text(text).cut(KEY))
 }

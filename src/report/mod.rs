@@ -8,6 +8,8 @@ pub mod compare;
 pub mod diff;
 pub mod escape;
 pub mod explain;
+mod fold;
+pub mod how_read;
 pub mod html;
 pub mod json;
 pub mod keys;

@@ -1,6 +1,5 @@
 //! Numbers, times and names as sentences and lines say them. Times are UTC unless a [`Zone`] tells them.
 
-use super::answer::Reading;
 use super::escape::Terminal;
 use super::model::{Coverage, Redaction, Updates};
 use crate::finding::{BusinessKey, KeyPart, rfc3339};
@@ -54,23 +53,6 @@ pub fn uncompared(coverage: &Coverage) -> Vec<String> {
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{} {what}", counted(count, "record")))
     .collect()
-}
-
-/// How much of what was given was read.
-#[must_use]
-pub fn how_much(coverage: &Coverage, reading: Reading) -> &'static str {
-    let torn = coverage.damage.iter().any(|damage| damage.expected);
-    match reading {
-        Reading::Interrupted => "interrupted, not everything was read",
-        Reading::Whole if torn => "everything was read, but for the end of a log that was not closed",
-        Reading::Whole if coverage.segments_not_named > 0 => "all that was named was read",
-        Reading::Whole => "everything was read",
-        Reading::Partial if !coverage.is_whole() => "not everything could be read",
-        Reading::Partial if coverage.unexpected().next().is_some() => {
-            "every record could be read in spite of the damage"
-        }
-        Reading::Partial => "everything was read, not everything could be judged",
-    }
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -177,6 +177,7 @@ pub fn clean() -> Report {
         topic: "orders".to_owned(),
         topic_id: None,
         internal: false,
+        holds_state: false,
         identity: Some(Identity {
             key: "record-key".to_owned(),
             chosen: Chosen::Auto,

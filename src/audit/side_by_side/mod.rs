@@ -232,6 +232,7 @@ fn compare_all(
         deleted: &std::collections::BTreeMap::new(),
         accused: std::collections::BTreeMap::new(),
         untold: 0,
+        agreement: None,
         as_of,
         stopped_late: false,
     };

@@ -292,10 +292,10 @@ impl<'r> Episode<'r> {
         parts.join("; ")
     }
 
-    /// The directory behind the index of a partition.
+    /// What the partition behind an index is called.
     pub(super) fn directory(&self, at: i64) -> String {
         let note = u32::try_from(at).ok().and_then(|at| pair::partition(self.relations, at));
-        note.map_or_else(String::new, |note| note.directory.clone())
+        note.map_or_else(String::new, |note| note.name().to_owned())
     }
 
     /// The finding of this episode.

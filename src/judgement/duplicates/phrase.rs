@@ -59,9 +59,7 @@ pub(super) fn session_life(relations: &Relations, topic: u32, session: &SessionN
     let places: Vec<String> = here
         .iter()
         .take(PLACES)
-        .map(|(span, note)| {
-            format!("{} {}", note.directory, offsets(span.first_offset.0, span.last_offset.0))
-        })
+        .map(|(span, note)| format!("{} {}", note.name(), offsets(span.first_offset.0, span.last_offset.0)))
         .collect();
     let more = here.len().saturating_sub(PLACES);
     let more = match more {

@@ -115,7 +115,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let source = episode.pairs().find_map(|pair| {
         let place = pair.source.as_ref()?;
         let note = pair.partition(place)?;
-        Some(format!("{} offset {}", note.directory, place.offset))
+        Some(format!("{} offset {}", note.name(), place.offset))
     });
     let mut facts = vec![format!("{}{}", episode.moves(), delay(episode))];
     if let Some(source) = source.filter(|_| with_source > 0) {

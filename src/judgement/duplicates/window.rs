@@ -54,7 +54,7 @@ fn ordinal(number: usize) -> String {
 /// Of a repeat under equal sequences: what a broker with the producer's state would have done.
 pub(super) fn of_repeat(pair: &Pair<'_>) -> Option<String> {
     let standing = Standing::of(pair).filter(|of| of.newest.at_offset == pair.later.batch.base_offset)?;
-    let (id, place) = (pair.later.producer_id, &standing.note.directory);
+    let (id, place) = (pair.later.producer_id, standing.note.name());
     let would = match standing.rank {
         Some(rank) if rank <= REMEMBERED => "answered it with the original's offset, and stored nothing",
         _ => "refused it as out of order",
@@ -84,7 +84,7 @@ pub(super) fn before_new_epoch(first: &Pair<'_>) -> Option<BeforeNewEpoch> {
             None => format!("a batch {}", standing.in_words()),
             Some(_) => standing.in_words(),
         },
-        standing.note.directory
+        standing.note.name()
     );
     let refuses = "refuses a retry of it as out of order, and the client begins a new epoch";
     Some(match (standing.rank, restart_between(&standing, first)) {

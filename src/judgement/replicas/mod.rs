@@ -188,6 +188,12 @@ impl ReplicaPair<'_> {
             || epochs.iter().any(|(epoch, start)| *epoch == differing.smallest && *start <= first)
     }
 
+    /// Whether the other replica holds nothing else than the one that leads, as far as it reaches.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        self.comparison.agrees() && self.reading().is_none()
+    }
+
     fn reading(&self) -> Option<Reading> {
         if let Some(old) = self.old_tail() {
             return Some(Reading::OldTail(old));

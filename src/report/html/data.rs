@@ -8,7 +8,9 @@
 //! for a terminal, since it is there to be looked at, and cut where no screen would hold it.
 
 use crate::finding::{BusinessKey, Copy, Finding, Group, Level};
+use crate::report::answer::Reading;
 use crate::report::escape::Terminal;
+use crate::report::how_read::{HowRead, agreement, amount};
 use crate::report::model::Report;
 use crate::report::wording::{Zone, business_key};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
@@ -34,6 +36,7 @@ pub(super) fn write(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Re
     let Report { coverage, topics, producers, producers_omitted, visibility, findings, redaction, .. } =
         report;
     let Report { events, events_omitted, .. } = report;
+    let read = HowRead::of(coverage, Reading::of_verdict(verdict));
     let mut head = json!({
         "schemaVersion": schema_version,
         "tool": tool,
@@ -43,6 +46,7 @@ pub(super) fn write(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Re
         "evidence": evidence,
         "verdict": verdict,
         "coverage": coverage,
+        "read": {"words": read.words(), "whole": read.is_whole(), "amount": amount(coverage), "replicas": agreement(coverage)},
         "topics": topics,
         "producers": producers,
         "producersOmitted": producers_omitted,

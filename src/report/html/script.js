@@ -125,25 +125,19 @@
     : counted(finding.counts.surplusRecords, 'surplus record');
   const chip = severity => el('span', {class: `chip ${severity}`}, severity);
 
-  /* Whether each record that there is was read and compared. */
-  const whole = coverage => !coverage.recordsWithoutKey && !coverage.recordsUndecoded && !coverage.damageOmitted
-    && coverage.damage.every(one => one.expected || one.recordsMissing === false);
-
   /* ---- the head ---- */
   function head() {
-    const verdict = data.verdict, coverage = data.coverage;
+    const how = data.read;
     const counts = new Map();
     for (const finding of data.findings) counts.set(finding.severity, (counts.get(finding.severity) || 0) + 1);
     const severities = [...counts].sort((a, b) => rank(b[0]) - rank(a[0]))
       .map(([severity, count]) => el('span', {}, chip(severity), ` ${number(count)} `));
-    const read = verdict.interrupted ? el('span', {class: 'bad'}, 'interrupted, not everything was read')
-      : verdict.complete ? el('span', {class: 'good'}, 'everything was read')
-      : el('span', {class: 'bad'}, whole(coverage) ? 'every record could be read, not everything could be judged' : 'not everything could be read');
+    const read = el('span', {class: how.whole ? 'good' : 'bad'}, how.words);
     const options = Object.entries(data.invocation.options).map(([name, value]) =>
       `${spaced(name)}: ${typeof value === 'object' ? JSON.stringify(value) : value}`).join('; ');
     $('facts').replaceWith(Object.assign(pairs([
       ['Findings', severities.length ? el('span', {}, severities) : 'none'],
-      ['Read', el('span', {}, `${counted(coverage.records, 'record')} in ${counted(coverage.partitions, 'partition')}: `, read)],
+      ['Read', el('span', {}, `${how.amount}: `, read)], ['Replicas', how.replicas],
       ['Key', data.invocation.key], ['As of', data.asOfTime ? zoned(time(data.asOfTimestamp), data.asOfTimestamp) : ''],
       ['Paths', data.invocation.paths.slice(0, 5).join(', ') + (data.invocation.paths.length > 5 ? ` and ${data.invocation.paths.length - 5} more` : '')],
       ['Options', options],

@@ -13,6 +13,18 @@ pub struct Coverage {
     pub names: Vec<(&'static str, String)>,
     /// Partition directories.
     pub partitions: u64,
+    /// Those of them that do not lead, and the records in these: none of it counts among events.
+    #[serde(default)]
+    pub replicas: Part,
+    /// How many of these were held against the one that leads; `null` where that was not asked.
+    #[serde(default)]
+    pub replicas_compared: Option<u64>,
+    /// How many of them hold nothing else than the one that leads, as far as they reach.
+    #[serde(default)]
+    pub replicas_agreeing: Option<u64>,
+    /// Those that lead and are of topics of Kafka's own (`__…`), and the records in these.
+    #[serde(default)]
+    pub internal_topics: Part,
     /// Segments in them.
     pub segments: u64,
     /// Segments that lie beside them and were not named, where single files were.
@@ -78,6 +90,16 @@ impl Coverage {
             (unexpected().filter(|one| one.is_unreadable()), unexpected().filter(|one| !one.is_unreadable()));
         unreadable.chain(others)
     }
+}
+
+/// A part of the partition directories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Part {
+    /// Partition directories.
+    pub partitions: u64,
+    /// Records in them, control records aside.
+    pub records: u64,
 }
 
 /// Records that could not be decoded for one reason.

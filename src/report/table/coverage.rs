@@ -4,9 +4,9 @@ use super::backdrop::label;
 use super::{escaped, named};
 use crate::finding::phrase::offsets;
 use crate::report::answer::{Answer, Reading};
+use crate::report::how_read::{self, HowRead, amount};
 use crate::report::layout::Page;
 use crate::report::model::{Coverage, DamageReport, Redaction, Report};
-use crate::report::verdict::amount;
 use crate::report::wording::{self, counted, number, redacted};
 
 /// Places of damage that are shown.
@@ -33,8 +33,11 @@ fn hidden(page: &mut Page, redaction: Option<&Redaction>) {
 }
 
 fn write(page: &mut Page, coverage: &Coverage, reading: Reading) {
-    let how_much = wording::how_much(coverage, reading);
+    let how_much = HowRead::of(coverage, reading).words();
     page.hanging(0, &label("Coverage"), &format!("{}: {how_much}", amount(coverage)));
+    if let Some(said) = how_read::agreement(coverage) {
+        page.hanging(0, &label(""), &said);
+    }
     let counts = wording::uncompared(coverage);
     if !counts.is_empty() {
         page.hanging(0, &label(""), &counts.join(", "));

@@ -8,6 +8,8 @@ use crate::report::wording::{Zone, counted, listed, number, opening};
 
 /// Facts that are shown.
 const FACTS: usize = 6;
+/// Findings of other topics that are named behind the first one.
+const LIKEWISE: usize = 10;
 /// Places that are named.
 const PLACES: usize = 3;
 
@@ -76,6 +78,25 @@ pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
             page.item(2, &sentence(fact, finding));
         }
         next(page, finding, Amount::OfAScreen);
+    }
+}
+
+/// What else says the same of other topics: place, numbers and id of each.
+pub(super) fn show_likewise(page: &mut Page, likewise: &[&Finding]) {
+    if likewise.is_empty() {
+        return;
+    }
+    page.item(2, &format!("Likewise in {}:", counted(likewise.len() as u64, "more topic")));
+    let most = most(LIKEWISE, likewise.len());
+    for finding in likewise.iter().take(most) {
+        let mut parts = vec![place_and_time(finding, &page.zone().clone())];
+        parts.insert(1, amount(finding, copies::what(finding)));
+        parts.retain(|part| !part.is_empty());
+        page.item(4, &parts.join(" · "));
+    }
+    if likewise.len() > most {
+        let more = counted((likewise.len() - most) as u64, "more finding");
+        page.paragraph(4, &format!("… and {more} in the JSON report"));
     }
 }
 

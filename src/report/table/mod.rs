@@ -28,6 +28,7 @@ pub use reconcile::write as write_reconciled;
 pub use timeline::write as write_timeline;
 
 use super::escape::Terminal;
+use super::fold::{Folded, fold};
 use super::layout::{Accent, Page, Width};
 use super::model::Report;
 use super::wording::{Zone, counted, listed, number, opening};
@@ -143,17 +144,21 @@ fn findings(page: &mut Page, report: &Report) {
     let ordered = in_order(&report.findings);
     let (infos, loud): (Vec<&Finding>, Vec<&Finding>) =
         ordered.into_iter().partition(|finding| finding.severity == Severity::Info);
-    for finding in loud.iter().take(IN_FULL) {
+    let (loud, infos) = (fold(&loud), fold(&infos));
+    for Folded { finding, likewise } in loud.iter().take(IN_FULL) {
         page.blank();
         finding::show(page, finding);
+        finding::show_likewise(page, likewise);
     }
     if !infos.is_empty() {
         page.blank();
     }
-    for finding in infos.iter().take(INFOS) {
+    for Folded { finding, likewise } in infos.iter().take(INFOS) {
         finding::show_briefly(page, finding);
+        finding::show_likewise(page, likewise);
     }
-    let rest: Vec<_> = loud.into_iter().skip(IN_FULL).chain(infos.into_iter().skip(INFOS)).collect();
+    let rest = loud.into_iter().skip(IN_FULL).chain(infos.into_iter().skip(INFOS));
+    let rest: Vec<&Finding> = rest.flat_map(|one| std::iter::once(one.finding).chain(one.likewise)).collect();
     if !rest.is_empty() {
         page.blank();
         page.paragraph(

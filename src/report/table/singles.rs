@@ -16,7 +16,8 @@ const FILES: usize = 5;
 /// Consumer groups that are named.
 const GROUPS: usize = 5;
 
-/// The first gaps, transactions and stretches of a finding, one line each, for a ticket.
+/// The first gaps, transactions, stretches, snapshots, misrouted records and ranges of a finding, one line each, for
+/// a ticket.
 pub(in crate::report) fn lines(finding: &Finding, few: usize, zone: &Zone) -> Vec<String> {
     fn first<T>(all: &[T], omitted: u64, few: usize, say: impl Fn(&T) -> String) -> Vec<String> {
         let shown = most(few, all.len());
@@ -30,6 +31,10 @@ pub(in crate::report) fn lines(finding: &Finding, few: usize, zone: &Zone) -> Ve
     let mut lines = first(&by_weight(&finding.gaps), finding.gaps_omitted, few, gap);
     lines.extend(first(&finding.transactions, 0, few, transaction));
     lines.extend(first(&finding.stretches, finding.stretches_omitted, few, |one| stretch(one, zone)));
+    lines.extend(first(&finding.snapshots, 0, few, snapshot));
+    lines.extend(finding.partitioner.iter().map(|one| format!("The other keys follow {}", named(one))));
+    lines.extend(first(&finding.records, finding.records_omitted, few, misrouted));
+    lines.extend(first(&finding.ranges, 0, few, range));
     lines
 }
 

@@ -11,7 +11,8 @@ mod phrases;
 use self::phrases::Strictness;
 use super::answer::Reading;
 use super::explain;
-use super::model::{Coverage, Report, TopicReport, Updates, Verdict};
+use super::how_read::HowRead;
+use super::model::{Report, TopicReport, Updates, Verdict};
 use super::wording::{self, counted, listed, number, opening, topics};
 use crate::finding::{Code, Confidence, Finding, Severity};
 
@@ -33,7 +34,8 @@ pub fn of(report: &Report, fail_on: Option<Severity>) -> Verdict {
     sentences.extend(protection(report));
     // How much was read is said whatever else there is to say.
     sentences.truncate(MOST_SENTENCES - 1);
-    sentences.push(coverage(report));
+    let reading = Reading::of_verdict(&report.verdict);
+    sentences.push(HowRead::of(&report.coverage, reading).sentence(&report.coverage));
     Verdict {
         findings: report.findings.iter().filter(counts).count() as u64,
         complete: report.verdict.complete,
@@ -259,6 +261,11 @@ pub(super) fn agreement(key: &str, report: &Report) -> String {
     phrases::agreement(key, strict)
 }
 
+/// The same where nobody asked for keys alone.
+pub(super) fn agreement_of(key: &str) -> String {
+    phrases::agreement(key, Strictness::KeyAndContent)
+}
+
 fn ordinary(report: &Report) -> impl Iterator<Item = &TopicReport> {
     report.topics.iter().filter(|topic| !topic.internal)
 }
@@ -326,55 +333,6 @@ fn protection(report: &Report) -> Option<String> {
          application is."
             .to_owned()
     })
-}
-
-/// How much was read, and what that means for the numbers.
-fn coverage(report: &Report) -> String {
-    let read = amount(&report.coverage);
-    if report.verdict.interrupted {
-        return format!("The run was interrupted after {read}: all numbers are lower bounds.");
-    }
-    if report.verdict.complete {
-        return format!("{}: {read}.", opening(wording::how_much(&report.coverage, Reading::Whole), &[]));
-    }
-    if report.coverage.is_whole() {
-        let read_so = if report.coverage.unexpected().next().is_some() {
-            "Every record could be read in spite of the damage"
-        } else {
-            "Everything was read, but not everything could be judged (see the notes)"
-        };
-        return format!("{read_so}: {read}.");
-    }
-    let (unreadable, damaged): (Vec<_>, Vec<_>) =
-        report.coverage.unexpected().partition(|one| one.is_unreadable());
-    let mut why = Vec::new();
-    if !unreadable.is_empty() {
-        why.push(format!("{} that could not be opened or read", counted(unreadable.len() as u64, "place")));
-    }
-    let places = (damaged.len() as u64).saturating_add(report.coverage.damage_omitted);
-    if places > 0 {
-        why.push(format!("{} of damage", counted(places, "place")));
-    }
-    why.extend(wording::uncompared(&report.coverage));
-    let why = if why.is_empty() { "see the notes".to_owned() } else { listed(&why) };
-    format!("Not everything could be read ({why}): all numbers are lower bounds. Read: {read}.")
-}
-
-/// `1 partition, 1 segment, 80 batches, 80 records`.
-pub(super) fn amount(coverage: &Coverage) -> String {
-    [
-        counted(coverage.partitions, "partition"),
-        match coverage.segments_not_named {
-            0 => counted(coverage.segments, "segment"),
-            beside => {
-                let all = counted(coverage.segments.saturating_add(beside), "segment");
-                format!("{} of {all}", number(coverage.segments))
-            }
-        },
-        counted(coverage.batches, "batch"),
-        counted(coverage.records, "record"),
-    ]
-    .join(", ")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::finding::{Alternative, Cause, Counts, TopicPartition, Window};
 use crate::report::model::{
-    DamageReport, Identity, Invocation, PartitionReport, ProtectionReport, Updates, Visibility,
+    Coverage, DamageReport, Identity, Invocation, PartitionReport, ProtectionReport, Updates, Visibility,
     VisibleRecords,
 };
 
@@ -289,6 +289,34 @@ fn findings_of_one_kind_have_no_most_serious_one() {
         verdict.sentences[0].starts_with("One of 2 findings of this kind: 8 surplus records"),
         "{verdict:?}"
     );
+}
+
+#[test]
+fn how_a_program_writes_its_own_state_is_no_lack_of_protection() {
+    let mut report = report();
+    let mut state = report.topics[0].clone();
+    state.topic = "connect-offsets".to_owned();
+    state.partitions[0].protection =
+        ProtectionReport { unprotected_records: 80, ..ProtectionReport::default() };
+    report.topics.push(state);
+    let said = |report: &Report| of(report, Some(Severity::Low)).sentences.join(" ");
+    assert!(said(&report).contains("80 of 160 records lack a producer id"), "{}", said(&report));
+    report.topics[1].holds_state = true;
+    assert!(said(&report).contains("Every record carries a producer id"), "{}", said(&report));
+}
+
+#[test]
+fn events_that_may_merely_be_equal_may_be_stored_twice() {
+    let mut report = report();
+    let mut resend = finding(Code::ResendNewSession, 6, 6);
+    resend.confidence = Confidence::Possible;
+    let rival = |code: &str| Alternative { code: code.to_owned(), kept: true, why: "a reason".to_owned() };
+    resend.alternatives = vec![rival("concurrent-producers")];
+    report.findings = vec![resend];
+    let headline = |report: &Report| of(report, Some(Severity::Low)).headline;
+    assert!(headline(&report).starts_with("6 events of topic orders are stored twice: possibly"));
+    report.findings[0].alternatives.push(rival("equal events"));
+    assert!(headline(&report).starts_with("6 events of topic orders may be stored twice: possibly"));
 }
 
 #[test]
