@@ -289,7 +289,7 @@ fn a_key_that_is_not_there_says_what_the_key_is() {
     let (answer, _) = json(&root, &["ORDER-9"]);
     assert_eq!(answer["nearKeys"][0]["text"], "order-9");
     let text = words(&root, &["order-"]);
-    assert!(text.contains("sampled record keys that are nearly so: order-1, order-2, order-3"), "{text}");
+    assert!(text.contains("sampled keys that are nearly so: order-1, order-2, order-3"), "{text}");
     let (answer, _) = json(&root, &["nothing-like-it"]);
     assert_eq!(answer["nearKeys"], serde_json::json!([]));
     let (hidden, _) = json(&root, &["ORDER-9", "--redact", "keys"]);
@@ -313,4 +313,63 @@ fn a_key_in_the_lost_tail_of_an_old_leader_is_not_called_unknown_without_a_word(
     assert!(words.contains("4 replicas that do not lead were not searched: compare shows"), "{said}");
     // A key that the leader has says nothing of them.
     assert!(!traced("three-brokers-rejoined", "order-1001").contains("not searched"));
+}
+
+#[test]
+fn a_mistyped_value_of_another_field_is_held_against_that_field() {
+    let event = |id: &str| format!("{{\"id\":\"{id}\"}}");
+    let root = log(SegmentBuilder::new().batch(
+        batch()
+            .producer(7, 0, 0)
+            .record("customer-1", event("invoice-0041"))
+            .record("customer-1", event("invoice-0042")),
+    ));
+    let ask = |key: &str, spec: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+        let output = command.args(["trace", key, "--key", spec]).arg(root.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = ask("invoice-0043", "json:/id");
+    assert!(text.contains("sampled keys that are nearly so: invoice-0041, invoice-0042"), "{text}");
+    let text = ask("customer-1 + invoice-0043", "record-key+json:/id");
+    assert!(text.contains("customer-1 + invoice-0041"), "{text}");
+    // By its record key the record has no such key.
+    let text = ask("invoice-0043", "record-key");
+    assert!(!text.contains("invoice-0041"), "{text}");
+}
+
+#[test]
+fn the_story_is_a_ticket_as_well() {
+    let root = sent_again();
+    let ticket = String::from_utf8(run(&root, &["order-3", "--format", "md"]).stdout).unwrap();
+    assert!(
+        ticket.starts_with(
+            "## `order-3`: stored 2 times in orders; consumers of both isolation levels get 2\n"
+        ),
+        "{ticket}"
+    );
+    for row in [
+        "| **COPY 1** | `orders-0@2` | PID 7 epoch 0 seq 2",
+        "| **COPY 2** | `orders-0@4` | PID 8 epoch 0 seq 0",
+        "The copies are equal in key, value and headers, byte for byte.",
+        "`resend-new-session` (",
+        "- Not excluded: ",
+        "- Would settle it: ",
+        "- Next: ",
+        "**Coverage:** 1 partition, 1 segment",
+    ] {
+        assert!(ticket.contains(row), "no {row} in {ticket}");
+    }
+    assert!(ticket.lines().count() < 60, "{ticket}");
+    let none = String::from_utf8(run(&root, &["ORDER-9", "--format", "md"]).stdout).unwrap();
+    assert!(none.starts_with("## No record has the business key `ORDER-9`\n"), "{none}");
+    assert!(none.contains("- sampled keys that are nearly so: `order-9`"), "{none}");
+    // As many copies as somebody asks for make the ticket no longer.
+    let many = (0..300).fold(SegmentBuilder::new(), |segment, n| {
+        segment.batch(batch().producer(7, 0, n).record("order-1", "a"))
+    });
+    let long =
+        String::from_utf8(run(&log(many), &["order-1", "--format", "md", "--max-copies", "300"]).stdout)
+            .unwrap();
+    assert!(long.lines().count() < 60 && long.contains("more copies"), "{long}");
 }

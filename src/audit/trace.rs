@@ -9,16 +9,16 @@ use super::verify::Verifier;
 use super::{Request, sought};
 use crate::facts::{PartitionFacts, Rewind, TransactionSpan};
 use crate::finding::{BusinessKey, Copy, Event, EventKind, Finding, Place, Visibility, in_turn};
-use crate::format::Record;
 use crate::format::record_batch::TimestampType;
+use crate::format::{Headers, Record};
 use crate::judgement::{self, Partition, duplicates};
-use crate::keys::{Mask, scalars};
-use crate::plan::{Sample, TopicPlan};
+use crate::keys::{Identity, KeyPart, Mask, Part, scalars};
+use crate::plan::{Sample, SampleRecord, TopicPlan};
 use crate::relations::{Relations, StoredCopy};
 use crate::report;
 use crate::report::model::VisibleRecords;
 use crate::report::trace::{self, ContentCopies, Difference, TopicIdentity, Trace};
-use crate::units::ProducerId;
+use crate::units::{Offset, ProducerId};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,15 +125,29 @@ impl Story<'_> {
         }
     }
 
-    /// Record keys of the samples that are spelled nearly like one that no record has, the nearest first.
+    /// Keys of the samples that are spelled nearly like one that no record has, the nearest first: record keys, and
+    /// what identifies the events of each topic where that is a field.
     fn near_keys(&self, sought: &str) -> Vec<BusinessKey> {
-        let sampled = self.plans.iter().zip(self.samples).filter(|(plan, _)| !plan.internal);
-        let keys = sampled.flat_map(|(_, sample)| &sample.records).filter_map(|record| record.key.as_deref());
-        let keys: BTreeSet<&str> = keys.filter_map(|key| std::str::from_utf8(key).ok()).collect();
+        let mut keys: BTreeSet<String> = BTreeSet::new();
+        for (plan, sample) in self.plans.iter().zip(self.samples).filter(|(plan, _)| !plan.internal) {
+            let parts = match &plan.identity {
+                Identity::Key(spec) => spec.parts(),
+                Identity::Content => &[],
+            };
+            for record in &sample.records {
+                keys.extend(
+                    record.key.as_deref().and_then(|key| std::str::from_utf8(key).ok()).map(str::to_owned),
+                );
+                // A joined key is asked for with all of its parts.
+                let whole: Option<Vec<String>> = parts.iter().map(|part| part_of(part, record)).collect();
+                keys.extend(whole.filter(|parts| !parts.is_empty()).map(|parts| parts.join(" + ")));
+            }
+        }
         let plain = sought.to_lowercase();
         let is_short = |key: &str| key.len() <= LONGEST_NEAR;
         let mut near: Vec<(f64, &str)> = keys
-            .into_iter()
+            .iter()
+            .map(String::as_str)
             .filter(|key| is_short(key) && is_short(&plain))
             .map(|key| (strsim::normalized_damerau_levenshtein(&plain, &key.to_lowercase()), key))
             .filter(|(alike, _)| *alike >= NEAR)
@@ -165,6 +179,28 @@ impl Story<'_> {
         let mut placed: Vec<_> = depths.into_iter().zip(identities).collect();
         placed.sort_by_key(|(depth, _)| *depth);
         placed.into_iter().map(|(_, identity)| identity).collect()
+    }
+}
+
+/// A part of the business key of a sampled record, where it is text.
+fn part_of(part: &KeyPart, record: &SampleRecord) -> Option<String> {
+    if let KeyPart::Header(name) = part {
+        // Of headers that share a name the last one counts, as for Kafka's `lastHeader`.
+        let (_, value) = record.headers.iter().rev().find(|(own, _)| own == name.as_bytes())?;
+        return String::from_utf8(value.clone()?).ok();
+    }
+    let bare = Record {
+        offset: Offset(0),
+        timestamp: record.client_timestamp,
+        client_timestamp: record.client_timestamp,
+        sequence: None,
+        key: record.key.as_deref(),
+        value: record.value.as_deref(),
+        headers: Headers::default(),
+    };
+    match part.extract(&bare) {
+        Part::Bytes { bytes, .. } => String::from_utf8(bytes.into_owned()).ok(),
+        Part::Absent | Part::Undecodable(_) => None,
     }
 }
 
@@ -476,8 +512,6 @@ fn fields_of(record: &Record<'_>) -> BTreeMap<String, Option<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::record::Headers;
-    use crate::units::Offset;
 
     #[test]
     fn fields_are_spelled_as_options_spell_them() {

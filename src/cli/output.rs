@@ -80,6 +80,26 @@ impl Form for AnswerFormat {
     const TABLE: Self = Self::Table;
 }
 
+/// The forms of the story of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StoryFormat {
+    /// For people
+    #[value(aliases = ["text", "txt"])]
+    Table,
+    /// All of it, as one object
+    Json,
+    /// All of it, one object a line: header, what the lists hold, damage, summary
+    #[value(alias = "jsonl")]
+    Ndjson,
+    /// Markdown for a ticket: short, and renders on GitHub, GitLab and Jira
+    #[value(alias = "markdown")]
+    Md,
+}
+
+impl Form for StoryFormat {
+    const TABLE: Self = Self::Table;
+}
+
 /// The forms of the report of an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {

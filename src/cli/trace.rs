@@ -1,13 +1,13 @@
 //! `trace`: the story of one business key.
 
 use super::evidence::EvidenceArguments;
-use super::output::{AnswerFormat, OutputArguments};
+use super::output::{OutputArguments, StoryFormat};
 use super::redaction;
 use super::status::{self, Outcome};
 use crate::audit::{self, Request, Sought, Values};
 use crate::error::AuditError;
 use crate::report::answer::Reading;
-use crate::report::trace;
+use crate::report::{ndjson, trace};
 use clap::Args;
 use std::io::Write;
 use std::path::Path;
@@ -19,6 +19,7 @@ use std::process::ExitCode;
     before_help = "Examples:
   dedup-audit trace order-41 /var/kafka/orders-0
   dedup-audit trace 7731 /var/kafka --key json:/payment/id --show-values
+  dedup-audit trace order-41 /var/kafka --format md
   dedup-audit trace base64:AAAAKQ== broker-1/data broker-2/data --format json",
     after_help = "KEY is written as reports show keys: text, base64:… for other bytes, the parts of a joined key with +
 between them. Where the content identifies an event, it is the record key, the digits of the content's
@@ -35,7 +36,7 @@ pub struct TraceArguments {
     #[command(flatten)]
     evidence: EvidenceArguments,
     #[command(flatten)]
-    output: OutputArguments<AnswerFormat>,
+    output: OutputArguments<StoryFormat>,
     /// Copies that are listed
     #[arg(long, default_value_t = 100, value_name = "N")]
     max_copies: usize,
@@ -66,12 +67,12 @@ pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<Exi
     let request = Request { sought: &sought, most: arguments.max_copies, values };
     let answer = arguments.evidence.watched(&options, || audit::trace(&options, &request))?;
     let (answer, zone) = (redaction::answer(&redactor, answer)?, arguments.evidence.zone());
-    arguments.output.write_answer(
-        &sink,
-        out,
-        |width, out| trace::write(&answer, &zone, width, out),
-        &answer,
-    )?;
+    arguments.output.write_each(&sink, out, |form, width, out| match form {
+        StoryFormat::Table => trace::write(&answer, &zone, width, out),
+        StoryFormat::Json => answer.write_json(out),
+        StoryFormat::Ndjson => ndjson::answer(&answer, out),
+        StoryFormat::Md => trace::write_markdown(&answer, &zone, out),
+    })?;
     let accused = answer.body.details.iter().any(|finding| finding.counts.surplus_records > 0);
     // Of a key that is nowhere, which may be mistyped, nothing is known.
     let reading = match answer.reading() {

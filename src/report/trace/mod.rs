@@ -1,7 +1,11 @@
-//! The story of one business key, as JSON has it and as a timeline for a terminal.
+//! The story of one business key, as JSON has it, as a timeline for a terminal and as a ticket.
 //!
 //! The copies and what happened around them stand in one column of times; behind it the fields in
 //! which the copies differ, what consumers see, and the findings. Nothing is decided here.
+
+mod markdown;
+
+pub use markdown::write as write_markdown;
 
 use super::answer::Answer;
 use super::escape::Terminal;
@@ -30,7 +34,8 @@ pub struct Trace {
     pub key: String,
     /// What identifies an event, in each topic that has the key.
     pub identities: Vec<TopicIdentity>,
-    /// Sampled record keys that are spelled nearly so, where no record has the key.
+    /// Sampled keys that are spelled nearly so, where no record has the key: record keys, and what identifies the
+    /// events of each topic.
     #[serde(default)]
     pub near_keys: Vec<BusinessKey>,
     /// The copies in the order of time; at one time the record of a source comes before that of its mirror.
@@ -182,7 +187,7 @@ fn head(page: &mut Page, trace: &Trace) {
             .map(|near| Terminal::text(&wording::business_key(near)).cut(VALUE_COLUMNS).to_string())
             .collect();
         if !near.is_empty() {
-            page.item(2, &format!("sampled record keys that are nearly so: {}", near.join(", ")));
+            page.item(2, &format!("sampled keys that are nearly so: {}", near.join(", ")));
         }
         page.item(2, "--key names another field that identifies an event");
         not_searched(page, trace);
@@ -338,14 +343,19 @@ impl Line<'_> {
     }
 }
 
-fn timeline(page: &mut Page, trace: &Trace) {
+/// Copies and events in the order of time; within a log in that of offsets.
+fn in_order(trace: &Trace) -> Vec<Line<'_>> {
     let copies = trace.copies.iter().enumerate().map(|(at, copy)| Line::Copy(at + 1, copy));
     let lines: Vec<Line<'_>> = copies.chain(trace.events.iter().map(Line::Event)).collect();
-    let lines = in_turn(lines, |line| {
+    in_turn(lines, |line| {
         let (topic, partition, offset, rank) = line.place();
         let log = (depth(&trace.identities, topic), topic.to_owned());
         ((log, partition, offset.saturating_mul(4).saturating_add(i64::from(rank))), line.time())
-    });
+    })
+}
+
+fn timeline(page: &mut Page, trace: &Trace) {
+    let lines = in_order(trace);
     let roles = Role::all(trace);
     let first_copy = trace.copies.first().and_then(|copy| copy.timestamp);
     let one_log = trace
@@ -439,13 +449,18 @@ fn unaccused(trace: &Trace, number: usize, copy: &Copy) -> Option<String> {
     }
 }
 
+/// What the listed ones are called together.
+fn what(trace: &Trace) -> &'static str {
+    if Role::all(trace).iter().all(|role| *role == Role::Record) { "records" } else { "copies" }
+}
+
 fn differences(page: &mut Page, trace: &Trace) {
     if trace.copies.len() < 2 {
         return;
     }
     page.blank();
     let roles = Role::all(trace);
-    let what = if roles.iter().all(|role| *role == Role::Record) { "records" } else { "copies" };
+    let what = what(trace);
     if trace.differences.is_empty() {
         page.paragraph(0, &format!("The {what} are equal in key, value and headers, byte for byte."));
         return;
