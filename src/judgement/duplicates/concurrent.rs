@@ -9,6 +9,8 @@ use super::pair::{Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
+use crate::relations::SessionNote;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     !pair.same_session() && pair.later_session().is_some() && pair.later_session_begun() == Begun::Before
@@ -39,6 +41,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         }
     }
     let mut facts = vec![shown.join(", ")];
+    facts.extend(shares(episode, &sessions));
     facts.extend(
         sessions.iter().take(LIVES).map(|session| session_life(episode.relations, episode.topic, session)),
     );
@@ -95,6 +98,34 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "drop repeats by business key in the consumers",
         ]),
     }
+}
+
+/// How many of the events each writer wrote: instances that all do the same work share nearly all of them.
+fn shares(episode: &Episode<'_>, sessions: &[&SessionNote]) -> Option<String> {
+    let mut wrote: BTreeMap<u32, u64> = BTreeMap::new();
+    let (mut group, mut writers) = (None, BTreeSet::new());
+    let mut count = |writers: &mut BTreeSet<u32>| {
+        for writer in std::mem::take(writers) {
+            *wrote.entry(writer).or_default() += 1;
+        }
+    };
+    for pair in episode.pairs() {
+        if group.replace(pair.group) != Some(pair.group) {
+            count(&mut writers);
+        }
+        writers.extend([pair.earlier.session, pair.later.session].into_iter().flatten());
+    }
+    count(&mut writers);
+    let events = episode.groups_count();
+    let (least, most) = (wrote.values().min()?, wrote.values().max()?);
+    if events < 2 || wrote.len() < sessions.len() {
+        return None;
+    }
+    Some(if least == most {
+        format!("each of the {} sessions wrote {most} of these {events} events", wrote.len())
+    } else {
+        format!("each of the {} sessions wrote {least} to {most} of these {events} events", wrote.len())
+    })
 }
 
 fn is_told_by_offsets(pair: &Pair<'_>) -> bool {

@@ -74,6 +74,34 @@ impl Batches {
     }
 }
 
+/// `, from leader epoch 0 to 1`, where they are the same in all pairs between which it changed.
+fn leader_epochs(episode: &Episode<'_>) -> String {
+    let epochs = |pair: Pair<'_>| (pair.earlier.partition_leader_epoch, pair.later.partition_leader_epoch);
+    let mut changed = episode.pairs().map(epochs).filter(|(earlier, later)| earlier != later);
+    let first = changed.next();
+    match first {
+        Some((Some(from), Some(to))) if changed.all(|pair| Some(pair) == first) => {
+            format!(", from leader epoch {from} to {to}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// `each copy stands 20 offsets behind what it repeats`
+fn distance(episode: &Episode<'_>) -> String {
+    let behind = |pair: Pair<'_>| pair.later.offset.0.saturating_sub(pair.earlier.offset.0);
+    let ends = episode.pairs().map(behind).fold(None, |ends: Option<(i64, i64)>, one| {
+        Some(ends.map_or((one, one), |(least, most)| (least.min(one), most.max(one))))
+    });
+    match ends {
+        Some((1, 1)) | None => "each copy stands right behind what it repeats".to_owned(),
+        Some((least, most)) if least == most => {
+            format!("each copy stands {most} offsets behind what it repeats")
+        }
+        Some((least, most)) => format!("the copies stand {least} to {most} offsets behind what they repeat"),
+    }
+}
+
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
@@ -81,11 +109,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let mut facts = vec![episode.moves()];
     if over_leaders > 0 {
         facts.push(format!(
-            "the partition leader changed between the copies in {over_leaders} of {} pairs",
-            episode.surplus()
+            "the partition leader changed between the copies in {over_leaders} of {} pairs{}",
+            episode.surplus(),
+            leader_epochs(episode)
         ));
     }
-    facts.push(batches.words());
+    facts.push(format!("{}; {}", batches.words(), distance(episode)));
     facts.push(
         "no producer id on either copy: with idempotence the broker would have recognised a retry; which client it was cannot be told from the files".to_owned(),
     );
