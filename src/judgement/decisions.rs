@@ -261,7 +261,9 @@ pub(super) mod tests {
         let all = fold_partitions(scripts);
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
         let mut decisions = Decisions::asked(&partitions);
-        states.iter().for_each(|state| decisions.hear(state));
+        for state in states {
+            decisions.hear(state);
+        }
         let at = partitions[0];
         let span = &at.1.transactions[0];
         let ended = decisions.ended(at, span).map(|(outcome, _)| outcome);
@@ -316,12 +318,14 @@ pub(super) mod tests {
             let all = fold_partitions(&second);
             let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
             let mut decisions = Decisions::asked(&partitions);
-            states.iter().for_each(|state| decisions.hear(state));
+            for state in states {
+                decisions.hear(state);
+            }
             let open = partitions[0].1.transactions.iter().find(|span| span.is_without_end()).unwrap();
             decisions.ended(partitions[0], open).map(|(outcome, _)| outcome)
         };
         let first = state(ABORT, 4, [9, 10], &[0]);
-        assert_eq!(ended(&[first.clone()]), None);
+        assert_eq!(ended(std::slice::from_ref(&first)), None);
         assert_eq!(ended(&[first.clone(), state(COMMIT, 4, [11, 15], &[0])]), Some(Outcome::Committed));
         // Alone, it may be that of the marker, by a clock that is some seconds off.
         assert_eq!(ended(&[state(COMMIT, 4, [11, 15], &[0])]), None);

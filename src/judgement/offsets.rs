@@ -585,7 +585,7 @@ mod tests {
             let is_told = finding.facts.iter().any(|fact| fact.contains("although only broker 2 held all"));
             (is_told, finding.alternatives.iter().any(|rival| rival.kept && rival.code == UNCLEAN))
         };
-        assert_eq!(judged_with(&[election.clone()], 9, "D 5/0 0..4"), (true, true));
+        assert_eq!(judged_with(std::slice::from_ref(&election), 9, "D 5/0 0..4"), (true, true));
         assert_eq!(judged_with(&[], 9, "D 5/0 0..4"), (false, false));
         assert_eq!(judged_with(&[election], 9, "D 5/0 0..4; at 20; roll; D 5/0 9..9"), (false, false));
     }

@@ -588,7 +588,9 @@ mod tests {
             let all = fold_partitions(scripts);
             let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
             let mut decisions = Decisions::asked(&partitions);
-            states.iter().for_each(|state| decisions.hear(state));
+            for state in states {
+                decisions.hear(state);
+            }
             judged_with(&partitions, &decisions)
         };
         let (commit, abort) = (TransactionStatus::PrepareCommit, TransactionStatus::PrepareAbort);

@@ -73,22 +73,22 @@ impl Order {
         self.last = Some((place, repeated));
     }
 
-    const fn percent(&self, part: u64) -> u64 {
-        if self.seen_again == 0 { 0 } else { part.saturating_mul(100) / self.seen_again }
+    fn percent(&self, part: u64) -> u64 {
+        part.saturating_mul(100).checked_div(self.seen_again).unwrap_or(0)
     }
 
     /// Of 100 repeats, how many stand soon behind what they repeat.
-    pub(super) const fn soon_percent(&self) -> u64 {
+    pub(super) fn soon_percent(&self) -> u64 {
         self.percent(self.soon)
     }
 
     /// Of 100 repeats, how many go on where the repeat before them was.
-    pub(super) const fn in_stretch_percent(&self) -> u64 {
+    pub(super) fn in_stretch_percent(&self) -> u64 {
         self.percent(self.in_stretch)
     }
 
     /// Whether these repeats, of values that stand so often, look like a blind draw and not like copies.
-    pub(super) const fn is_of_a_draw(&self, values: Multiplicities) -> bool {
+    pub(super) fn is_of_a_draw(&self, values: Multiplicities) -> bool {
         values.are_of_a_draw() && self.soon_percent() + self.in_stretch_percent() < IN_ORDER
     }
 }
@@ -122,7 +122,9 @@ mod tests {
             }
         }
         let mut counts = Multiplicities::default();
-        seen.values().for_each(|(records, _)| counts.add(*records));
+        for (records, _) in seen.values() {
+            counts.add(*records);
+        }
         order.is_of_a_draw(counts)
     }
 

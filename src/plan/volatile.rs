@@ -109,7 +109,9 @@ fn tells_apart(sample: &Sample, identity: &Identity, mask: &Mask) -> bool {
         contents.insert(content);
     }
     let mut often = Multiplicities::default();
-    seen.values().for_each(|(records, _)| often.add(*records));
+    for (records, _) in seen.values() {
+        often.add(*records);
+    }
     // Customers who log in again leave the same as copies do, but not where copies stand.
     if *identity == Identity::Content && order.is_of_a_draw(often) {
         return false;

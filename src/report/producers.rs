@@ -330,7 +330,7 @@ fn rank(producer: &Producer, order: Order) -> [i64; 2] {
         Order::Id => 0,
         Order::Records => most_first(producer.records),
         Order::First => producer.first().unwrap_or(i64::MAX),
-        Order::Last => producer.last().map_or(i64::MAX, |last| last.saturating_neg()),
+        Order::Last => producer.last().map_or(i64::MAX, i64::saturating_neg),
         Order::Gaps => most_first(producer.missing()),
     };
     [first, producer.producer_id]

@@ -107,7 +107,9 @@ pub(super) fn candidates(fields: &[Field], records: u64, with_value: u64) -> Vec
         })
         .collect();
     if candidates.iter().any(|(_, one)| one.suggested && one.key.parts().len() == 1) {
-        candidates.iter_mut().for_each(|(_, one)| one.suggested &= one.key.parts().len() == 1);
+        for (_, one) in &mut candidates {
+            one.suggested &= one.key.parts().len() == 1;
+        }
     }
     // Pairs that say nothing would only hide fields.
     candidates.retain(|(_, one)| one.suggested || one.key.parts().len() == 1);

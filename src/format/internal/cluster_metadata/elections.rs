@@ -132,7 +132,9 @@ mod tests {
 
     fn ids(bytes: &mut Vec<u8>, ids: &[i32]) {
         bytes.push(u8::try_from(ids.len() + 1).unwrap());
-        ids.iter().for_each(|id| bytes.extend(id.to_be_bytes()));
+        for id in ids {
+            bytes.extend(id.to_be_bytes());
+        }
     }
 
     fn registered(in_sync: &[i32], leader: i32, leader_epoch: i32) -> Vec<u8> {
