@@ -430,6 +430,40 @@ fn a_missing_key_in_the_lost_tail_of_an_old_leader_is_named() {
     assert!(!answer["doubts"].to_string().contains("the replica that leads"), "{}", answer["doubts"]);
 }
 
+/// A replica of orders-0 on a broker, with the leader epochs that it noted.
+fn replica(at: &Path, broker: i32, epochs: &str, log: SegmentBuilder) -> PathBuf {
+    let partition = at.join("orders-0");
+    fs::create_dir_all(&partition).unwrap();
+    fs::write(at.join("meta.properties"), format!("node.id={broker}\ncluster.id=c\nversion=1\n")).unwrap();
+    fs::write(partition.join("partition.metadata"), "version: 0\ntopic_id: 9Zb-ACHLRrCmbBmjuYMOPg").unwrap();
+    fs::write(partition.join("leader-epoch-checkpoint"), epochs).unwrap();
+    fs::write(partition.join("00000000000000000000.log"), log.bytes()).unwrap();
+    at.to_owned()
+}
+
+#[test]
+fn a_missing_key_in_a_tail_on_which_nothing_shows_that_anybody_relied_is_named_as_well() {
+    let home = tempfile::tempdir().unwrap();
+    let sent = |at: i32| batch().producer(7, 0, at).record(format!("order-{at}"), "paid");
+    let common = || (0..4).fold(SegmentBuilder::new().leader_epoch(1), |log, at| log.batch(sent(at)));
+    let list = home.path().join("keys.txt");
+    fs::write(&list, "order-0\norder-5\norder-9\n").unwrap();
+    // Whoever wrote order-5 is not seen again: nobody knows whether it was told of success.
+    let old = replica(&home.path().join("a"), 1, "0\n1\n1 0\n", common().batch(sent(4)).batch(sent(5)));
+    let other = batch().producer(8, 0, 0).record("order-8", "paid");
+    let new = replica(&home.path().join("b"), 2, "0\n2\n1 0\n2 4\n", common().leader_epoch(2).batch(other));
+    let answer = told(&[old, new], &list, &["--partition-count", "orders=1"], 1);
+    assert_eq!((&answer["missing"]["count"], &answer["missing"]["inOtherReplicas"]), (&json!(2), &json!(1)));
+    assert_eq!(answer["missing"]["keys"][0]["otherReplica"]["brokerId"], 1, "{answer:#}");
+    assert!(answer["doubts"].to_string().contains("a/orders-0 holds records that"), "{}", answer["doubts"]);
+    // Where all of a tail was sent again there is nothing to doubt.
+    let again = common().leader_epoch(2).batch(sent(4)).batch(sent(5));
+    let new = replica(&home.path().join("c"), 2, "0\n2\n1 0\n2 4\n", again);
+    let answer = told(&[home.path().join("a"), new], &list, &["--partition-count", "orders=1"], 1);
+    assert_eq!(answer["missing"]["inOtherReplicas"], 0);
+    assert!(!answer["doubts"].to_string().contains("the replica that leads"), "{}", answer["doubts"]);
+}
+
 #[test]
 fn all_stored_once_and_something_unreadable_is_status_3() {
     let topic = Topic::new(vec![one_by_one(&["a", "b", "c"])]);

@@ -93,8 +93,7 @@ fn link_holes(findings: &mut [Finding]) {
     }
 }
 
-/// Whether one of the holes that a finding is about ends in front of the batch behind a gap, and no other one of the
-/// partition lies between.
+/// Whether one of the holes that a finding is about ends in front of the batch behind a gap.
 fn lies_in(gap: &Gap, offsets: &Finding) -> bool {
     offsets.ranges.iter().any(|hole| {
         hole.topic == gap.topic && hole.partition == gap.partition && hole.last_offset < gap.at_offset
@@ -117,4 +116,48 @@ fn repeats_inside(finding: &Finding, stretch: &Finding) -> bool {
         copies.clone().next().is_some() && copies.into_iter().all(|copy| copy.producer_id < 0)
     };
     caught && finding.partitions.iter().any(|place| stretch.partitions.contains(place)) && unprotected()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::PartitionContext;
+    use crate::facts::script::fold_in;
+    use crate::judgement::{gaps, identify, offsets};
+
+    fn linked(script: &str) -> Vec<Finding> {
+        let (context, facts) = fold_in(PartitionContext::default(), script);
+        let partitions = [(&context, &facts)];
+        let mut findings = gaps::judge(&partitions, &[]);
+        findings.extend(offsets::judge(&partitions));
+        identify(&mut findings, &std::collections::BTreeMap::new());
+        link(&mut findings);
+        findings
+    }
+
+    #[test]
+    fn one_missing_file_is_one_loss_with_its_offsets_and_the_producers_that_it_cut() {
+        let findings = linked("D 5/0 0..4; D 6/0 0..0; at 20; roll; D 5/0 9..9; D 6/0 3..3");
+        let [cut, hole] = &findings[..] else { panic!("{findings:#?}") };
+        assert_eq!((&cut.code, &hole.code), (&Code::SequenceGap, &Code::OffsetGap));
+        let number = format!(
+            "one loss, told twice: where offsets are missing as well, offset-gap {} has their number",
+            hole.id
+        );
+        assert_eq!(cut.facts.last(), Some(&number));
+        let producers = format!(
+            "one loss, told twice: 6 sequences of producers 5, 6 are among them; see sequence-gap {}",
+            cut.id
+        );
+        assert_eq!(hole.facts.last(), Some(&producers));
+    }
+
+    #[test]
+    fn a_gap_without_a_missing_file_and_a_file_without_a_gap_stand_alone() {
+        for script in ["D 5/0 0..4; at 20; roll; D 6/0 0..0", "D 5/0 0..4; at 9; D 5/0 9..9"] {
+            let findings = linked(script);
+            let told_twice = |finding: &Finding| finding.facts.iter().any(|fact| fact.contains("told twice"));
+            assert!(!findings.is_empty() && !findings.iter().any(told_twice), "{findings:#?}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ mod tails;
 use dedup_audit::testkit::{SegmentBuilder, batch};
 use serde_json::Value;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 const ID: &str = "9Zb-ACHLRrCmbBmjuYMOPg";
@@ -56,15 +57,19 @@ impl Tree {
         let mut dirs: Vec<_> =
             fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
         dirs.sort();
-        let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
-            .arg("scan")
-            .args(dirs)
-            .args(["--format", "json", "--max-groups", "0", "--key", "record-key"])
-            .output()
-            .unwrap();
-        serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+        scanned(&dirs)
     }
+}
+
+fn scanned(dirs: &[PathBuf]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .arg("scan")
+        .args(dirs)
+        .args(["--format", "json", "--max-groups", "0", "--key", "record-key"])
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn with_code<'a>(report: &'a Value, code: &str) -> Vec<&'a Value> {

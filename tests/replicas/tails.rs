@@ -1,8 +1,9 @@
 //! Tails of older leaders: what a failover leaves behind, and what it loses.
 
-use super::{ID, Tree, with_code};
+use super::{ID, Tree, scanned, with_code};
 use dedup_audit::testkit::{BatchSpec, FIRST_TIME, SegmentBuilder, batch};
 use serde_json::Value;
+use std::path::Path;
 
 pub const CLUSTER: &str = "c";
 
@@ -40,6 +41,31 @@ pub fn told(report: &Value) -> Vec<(&str, &str)> {
 fn facts(report: &Value, code: &str) -> String {
     let [finding] = with_code(report, code)[..] else { panic!("{report:#}") };
     finding["facts"].to_string()
+}
+
+#[test]
+fn an_unclean_election_and_the_commit_that_it_took_are_told_from_the_files_of_real_brokers() {
+    let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1/txn-lost-marker");
+    let dirs = ["data-1", "data-2", "data-3"].map(|name| set.join(name));
+    let report = scanned(&dirs);
+    assert_eq!(told(&report), LOST, "{report:#}");
+    let lost = facts(&report, "replica-divergence");
+    assert!(
+        lost.contains("10 nowhere in it, though the tail holds the commit of their transaction"),
+        "{lost}"
+    );
+    let election = "orders-0: broker 3 was elected for leader epoch 1 at ";
+    assert!(lost.contains(election) && lost.contains("although only broker 2 held all"), "{lost}");
+    assert_eq!(with_code(&report, "replica-divergence")[0]["cause"]["confidence"], "certain");
+    let open = facts(&report, "transaction-open");
+    assert!(open.contains("the coordinator decided to commit this transaction of producer 0"), "{open}");
+    let advice = with_code(&report, "transaction-open")[0]["advice"].to_string();
+    assert!(advice.contains("do not abort before its owner has decided"), "{advice}");
+    // Without the topics of the controller and the coordinator the commit in the tail still says it.
+    let [_, two, three] = dirs;
+    let report = scanned(&[two.join("orders-0"), three.join("orders-0")]);
+    assert_eq!(told(&report), LOST, "{report:#}");
+    assert!(!facts(&report, "replica-divergence").contains("was elected"));
 }
 
 const KEPT: [(&str, &str); 1] = [("old-leader-tail", "info")];

@@ -81,6 +81,7 @@ const PASSING: &[&str] = &[
     "two-producers-same-key",
     "txn-commit-abort-tv2",
     "txn-hanging",
+    "txn-lost-marker",
     "unclean-election",
 ];
 

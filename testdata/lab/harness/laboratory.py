@@ -179,16 +179,17 @@ class Laboratory:
             if broker.process:
                 broker.stop(signal.SIGKILL if kill else signal.SIGTERM)
 
-    def leave(self, keep=lambda path: True, labelled=None):
+    def leave(self, keep=lambda path: True, labelled=None, metadata=False):
         """Copies the log directories, or the part of them that is given to the investigator, and labels
-        them. `labelled`: the node whose replica consumers read, where there are several."""
+        them. `labelled`: the node whose replica consumers read, where there are several. `metadata`: with the log of
+        the controller, which is node 1."""
         folder = self.out / self.name
         shutil.rmtree(folder, ignore_errors=True)
         sources = [(node, directory) for node, broker in self.brokers.items() for directory in broker.directories]
         read, copied = [], []
         for n, (node, directory) in enumerate(sources, 1):
             target = folder / ("data" if len(sources) == 1 else f"data-{n}")
-            self._copy(directory, target, keep)
+            self._copy(directory, target, keep, metadata and node == 1)
             copied.append(target)
             if labelled in (None, node):
                 read.append(target)
@@ -217,10 +218,16 @@ class Laboratory:
         return "\n".join([f"# {self.name}", "", self.story.strip(), "", *said, ""])
 
     @staticmethod
-    def _copy(directory, folder, keep):
+    def _copy(directory, folder, keep, metadata):
+        # The indexes of the controller's log have 10 MB, whatever the settings say.
+        def unwanted(inner):
+            if str(inner).startswith("__cluster_metadata"):
+                return not metadata or inner.suffix != ".log"
+            return str(inner).startswith("__share")
+
         for path in sorted(directory.rglob("*")):
             inner = path.relative_to(directory)
-            unused = str(inner).startswith(("__cluster_metadata", "__share")) or path.name in (".lock", "bootstrap.checkpoint")
+            unused = unwanted(inner) or path.name in (".lock", "bootstrap.checkpoint")
             if path.is_file() and not unused and keep(inner):
                 target = folder / inner
                 target.parent.mkdir(parents=True, exist_ok=True)
