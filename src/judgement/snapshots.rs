@@ -11,7 +11,7 @@
 //! `loadFromSnapshot`, `removeStraySnapshots`).
 
 use super::Partition;
-use super::draft::{about, by_topic, count, dropped, finding, kept, lines};
+use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines};
 use crate::facts::{PartitionContext, Snapshot, SnapshotConflict, SnapshotConflictKind};
 use crate::finding::{Code, Confidence, Finding, SnapshotDifference};
 use crate::units::Offset;
@@ -50,6 +50,7 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         finding.facts = kinds.iter().map(number_of).collect();
     }
     finding.facts.push("the log was followed, not the snapshot".to_owned());
+    finding.facts.extend(capped(partitions.iter().filter_map(begins_empty), "empty snapshots"));
     finding.alternatives = alternatives(&kinds);
     finding.would_settle =
         lines(["the broker's log at its last start", "the snapshots of the other replicas"]);
@@ -65,6 +66,32 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         })
         .collect();
     Some(finding)
+}
+
+/// The snapshot from which a broker begins, where that is sound and empty although the log holds producers. That
+/// contradicts nothing by itself: all of them may have expired before it was written, and it does not say when that was.
+/// A broker also writes such ones when it starts after a clean stop without any (`UnifiedLog.rebuildProducerState`).
+fn begins_empty(&(context, facts): &Partition<'_>) -> Option<String> {
+    let usable = context.snapshots.iter().filter(|one| {
+        one.entries.is_ok() && one.offset > context.log_start_offset && one.offset <= facts.log_end_offset
+    });
+    let newest = usable.max_by_key(|one| one.offset)?;
+    if !newest.entries.as_ref().is_ok_and(Vec::is_empty) {
+        return None;
+    }
+    let below = facts.epochs.iter().filter(|span| span.last_offset < newest.offset);
+    let producers: BTreeSet<_> = below.map(|span| span.producer_id).collect();
+    let number = u64::try_from(producers.len()).unwrap_or(u64::MAX);
+    (number > 0).then(|| {
+        format!(
+            "{}-{}/{} is sound and empty: a broker begins from it and remembers none of {} in front of it, which had expired \
+             or were lost with snapshots; what they send again is stored again",
+            context.topic,
+            context.partition,
+            newest.file,
+            count(number, "producer", "producers")
+        )
+    })
 }
 
 /// What a broker does with a snapshot that is told of when it loads the log.
@@ -267,6 +294,26 @@ mod tests {
                 == one(SnapshotConflictKind::EntryBeyondSnapshot)
         );
         assert!(told(7, Ok(vec![entry(99, 3, -1, -1, 1)]), TWO).is_empty());
+    }
+
+    #[test]
+    fn a_sound_and_empty_snapshot_from_which_a_broker_begins_is_a_fact_and_no_finding() {
+        let snapshot = |number: i64, entries| Snapshot {
+            file: format!("{number:020}.snapshot"),
+            offset: Offset(number),
+            entries,
+        };
+        let told = |snapshots: Vec<Snapshot>| {
+            let (context, facts) =
+                fold_in(PartitionContext { snapshots, ..PartitionContext::default() }, TWO);
+            judge(&[(&context, &facts)]).pop().map(|finding| {
+                finding.facts.iter().any(|fact| fact.contains("remembers none of 2 producers in front of it"))
+            })
+        };
+        let broken = || snapshot(3, Err("0 bytes".to_owned()));
+        assert_eq!(told(vec![broken(), snapshot(7, Ok(Vec::new()))]), Some(true));
+        assert_eq!(told(vec![broken(), snapshot(7, Ok(vec![entry(5, 0, 5, 6, 3)]))]), Some(false));
+        assert_eq!(told(vec![snapshot(7, Ok(Vec::new()))]), None);
     }
 
     #[test]
