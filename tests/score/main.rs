@@ -79,6 +79,7 @@ const PASSING: &[&str] = &[
     "three-brokers-rejoined",
     "topic-recreated",
     "two-producers-same-key",
+    "txn-aborted-by-hand",
     "txn-commit-abort-tv2",
     "txn-hanging",
     "txn-lost-marker",

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from . import clients, mirror, proxy, releases, truth
+from . import clients, jars, mirror, proxy, releases, truth
 from .application import Application, Producer
 from .broker import Broker
 
@@ -128,6 +128,14 @@ class Laboratory:
 
     def administrate(self, command, topic, **more):
         return self.main.tell(do=command, name=topic, settings=self.server(), **more)
+
+    def abort_by_hand(self, topic, partition, start_offset):
+        """What an operator does about a transaction that seems to hang: an abort in one partition (4.0 and later)."""
+        main = "org.apache.kafka.tools.TransactionsCommand"
+        done = subprocess.run(jars.java(self.release, main, "--bootstrap-server", self.server()["bootstrap.servers"], "abort", "--topic", topic,
+                                        "--partition", partition, "--start-offset", start_offset), capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
 
     def recreate_topic(self, name, partitions=1):
         """What was sent to it is gone, and an empty topic of the same name follows as soon as the broker lets it."""
