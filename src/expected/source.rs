@@ -283,9 +283,7 @@ fn in_utf8(mut file: File) -> io::Result<File> {
 }
 
 fn lines_end_in_returns() -> io::Error {
-    io::Error::other(
-        "its lines end in returns alone (\\r), and a list is read by line feeds (tr '\\r' '\\n')",
-    )
+    io::Error::other("its lines end in carriage returns alone, and a list is read by line feeds")
 }
 
 fn columns(reader: &mut csv::Reader<Limited>, fields: &Fields) -> Result<Columns, String> {
