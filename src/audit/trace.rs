@@ -23,8 +23,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Copies that are held; those behind them are counted.
-pub(super) const HELD: usize = 100_000;
+/// Copies that are held, about 1 KB each; those behind them are counted.
+pub(super) const HELD: usize = 10_000;
 /// Events that are told.
 const EVENTS: usize = 500;
 
@@ -334,9 +334,12 @@ fn touching(findings: &[Finding], copies: &[Copy]) -> Vec<Finding> {
 /// The copies in the order of time; each with what it repeats, where it repeats something.
 fn copies(relations: &Relations, found: &[StoredCopy]) -> Vec<Copy> {
     let mut repeats = BTreeMap::new();
+    let places: BTreeSet<_> = found.iter().map(|copy| (copy.partition, copy.offset)).collect();
     for pair in relations.groups.pairs() {
         let place = (pair.later.partition, pair.later.offset);
-        repeats.insert(place, (relations.place(&pair.earlier), pair.level));
+        if places.contains(&place) {
+            repeats.insert(place, (relations.place(&pair.earlier), pair.level));
+        }
     }
     let copies = found.iter().map(|stored| {
         let copy = relations.told(stored);

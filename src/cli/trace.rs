@@ -37,7 +37,7 @@ pub struct TraceArguments {
     evidence: EvidenceArguments,
     #[command(flatten)]
     output: OutputArguments<StoryFormat>,
-    /// Copies that are listed
+    /// Copies that are listed, up to 10,000
     #[arg(long, default_value_t = 100, value_name = "N")]
     max_copies: usize,
     /// Show the values of the records and of the fields that differ

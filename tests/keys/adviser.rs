@@ -228,6 +228,20 @@ fn an_order_that_passes_through_states_is_no_event_and_with_its_state_it_is() {
 }
 
 #[test]
+fn a_lamp_that_goes_on_and_off_is_no_event_with_its_state_either() {
+    for rounds in [2, 4] {
+        let home = tempfile::tempdir().unwrap();
+        let lamps = (0..rounds * 2_u64).flat_map(|round| {
+            let state = if round % 2 == 0 { "on" } else { "off" };
+            (0..60_u64)
+                .map(move |lamp| (Some(format!("lamp-{lamp}")), json!({"state": state, "room": lamp / 3})))
+        });
+        write_topic(home.path(), "lamps-0", &lamps.collect::<Vec<_>>());
+        assert_eq!(suggested(home.path()), [""; 0], "{rounds} rounds");
+    }
+}
+
+#[test]
 fn of_two_names_for_one_thing_the_one_that_is_no_number_comes_first() {
     let home = tempfile::tempdir().unwrap();
     let payments = (0..300_u64).chain(280..300).map(|id| {

@@ -13,6 +13,8 @@ const MOSTLY_ONCE: u64 = 40;
 const NEARLY_ONCE: u64 = 60;
 /// Of 100 values of a field that tells records apart, how many are different at least.
 const TELLS_APART: u64 = 10;
+/// The same where two fields name an event together: a lamp that goes on and off comes back to each of both.
+const PAIRS_ONCE: u64 = 75;
 /// Of 100 pairs, in how many the fields of one event agree: of an amount that two events share by chance, one other
 /// field in ten agrees as well.
 const AGREES: u64 = 95;
@@ -309,7 +311,8 @@ impl<'f> Topic<'f> {
         let [one, other] = field.key.parts() else { return false };
         let (Some(one), Some(other)) = (self.place(one), self.place(other)) else { return false };
         let in_order = repeats.order.in_stretch_percent().max(repeats.order.soon_percent()) >= IN_ORDER;
-        again >= FEW && in_order && self.takes_turns(one, other)
+        let once = repeats.distinct * 100 >= repeats.followed * PAIRS_ONCE;
+        again >= FEW && once && in_order && self.takes_turns(one, other)
     }
 
     /// Where a single field stands.
