@@ -74,7 +74,7 @@ impl Order {
     }
 
     fn percent(&self, part: u64) -> u64 {
-        part.saturating_mul(100).checked_div(self.seen_again).unwrap_or(0)
+        part.saturating_mul(100) / self.seen_again.max(1)
     }
 
     /// Of 100 repeats, how many stand soon behind what they repeat.

@@ -153,7 +153,7 @@ fn a_customer_is_not_suggested_for_what_else_is_known_of_the_customer() {
 fn a_customer_who_does_one_thing_behind_the_other_is_not_suggested() {
     let home = tempfile::tempdir().unwrap();
     let clicks = (0..200).flat_map(|user: u64| {
-        (0..=(mixed(user) % 5 / 4)).map(move |n| {
+        (0..=mixed(user) % 5 / 4).map(move |n| {
             let page = PAGES[usize::try_from(mixed(user * 9 + n) % 3).unwrap()];
             (None, json!({"user": format!("u{user}"), "zip": user % 50, "page": page}))
         })

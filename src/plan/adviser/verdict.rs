@@ -311,8 +311,8 @@ impl<'f> Topic<'f> {
         let [one, other] = field.key.parts() else { return false };
         let (Some(one), Some(other)) = (self.place(one), self.place(other)) else { return false };
         let in_order = repeats.order.in_stretch_percent().max(repeats.order.soon_percent()) >= IN_ORDER;
-        let once = repeats.distinct * 100 >= repeats.followed * PAIRS_ONCE;
-        again >= FEW && once && in_order && self.takes_turns(one, other)
+        let stand_alone = repeats.distinct * 100 >= repeats.followed * PAIRS_ONCE;
+        again >= FEW && stand_alone && in_order && self.takes_turns(one, other)
     }
 
     /// Where a single field stands.
