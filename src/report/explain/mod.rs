@@ -175,12 +175,15 @@ impl Row {
     }
 }
 
-/// The severity in words; some codes have two.
+/// The severity in words; some codes have more than one.
 fn severity(code: Code) -> String {
-    if matches!(code, Code::SequenceGapExplained | Code::OldLeaderTail) {
-        "info, low where it cannot be checked".to_owned()
-    } else {
-        code.severity().to_string()
+    match code {
+        Code::SequenceGapExplained | Code::OldLeaderTail => "info, low where it cannot be checked".to_owned(),
+        Code::OffsetGap | Code::TransactionAnomaly => {
+            "high, medium or low where the evidence is weaker".to_owned()
+        }
+        Code::ProducerIdCollision => "high, medium where the evidence is weaker".to_owned(),
+        _ => code.severity().to_string(),
     }
 }
 
@@ -211,6 +214,18 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_code_that_may_be_told_lower_says_so() {
+        let said = |code| {
+            let mut text = Vec::new();
+            write_one(code, Width::new(100), &mut text).unwrap();
+            String::from_utf8(text).unwrap().lines().next().unwrap().to_owned()
+        };
+        assert_eq!(said(Code::ResendNewSession), "resend-new-session  (high)");
+        assert_eq!(said(Code::OffsetGap), "offset-gap  (high, medium or low where the evidence is weaker)");
+        assert_eq!(said(Code::OldLeaderTail), "old-leader-tail  (info, low where it cannot be checked)");
     }
 
     #[test]
