@@ -228,6 +228,22 @@ fn the_page_shows_filters_and_compares() {
 }
 
 #[test]
+fn what_is_valid_behind_an_abort_is_no_surplus_copy_in_the_timeline() {
+    let Some(browser) = Browser::start() else { return };
+    browser.open(&scanned("txn-commit-abort-tv2"));
+    let drawn = |mark: &str| {
+        browser.ask(&format!("return document.querySelectorAll('#chart svg[role=img] circle.{mark}').length"))
+    };
+    assert_eq!([drawn("aborted"), drawn("valid"), drawn("copy")], [json!(3), json!(3), json!(0)]);
+    let legend = browser.ask("return document.querySelector('#chart .legend').textContent");
+    let legend = legend.as_str().unwrap();
+    assert!(
+        legend.contains("valid, written again behind an abort") && !legend.contains("later copy"),
+        "{legend}"
+    );
+}
+
+#[test]
 fn a_narrow_screen_needs_no_scrolling_sideways() {
     let Some(browser) = Browser::start() else { return };
     for set in ["mixed-incident", "crash-restart-resend"] {

@@ -504,22 +504,26 @@
       line.append(titled(`producer ${one.id}: transaction ${one.outcome}, offset ${one.offset}`));
       root.append(line);
     }
+    /* What repeats an aborted copy is the valid one. */
+    const markOf = (code, copy) => isAborted(copy) ? 'aborted' : code === 'aborted-then-retried' ? 'valid' : 'copy';
+    const has = mark => all.some(one => one.before && markOf(one.code, one.copy) === mark);
     for (const {key, code, copy, before} of drawn) {
       if (!before) continue;
       const [x1, y1, x2, y2] = [x(at(before)), y(before), x(at(copy)), y(copy)];
       const bend = y1 === y2 ? Math.max(-14, -Math.abs(x2 - x1) / 6) : 0;
       const path = svg('path', {class: 'join', d: `M${x1} ${y1} Q${(x1 + x2) / 2} ${(y1 + y2) / 2 + bend} ${x2} ${y2}`});
       const first = svg('circle', {class: isAborted(before) ? 'aborted' : 'original', cx: x1, cy: y1, r: 2.6});
-      const second = svg('circle', {class: isAborted(copy) ? 'aborted' : 'copy', cx: x2, cy: y2, r: 3.2});
+      const second = svg('circle', {class: markOf(code, copy), cx: x2, cy: y2, r: 3.2});
       for (const node of [path, second]) node.append(titled(`${key}: ${where(before)} → ${where(copy)}, ${code}`));
       root.append(path, first, second);
     }
     const entry = (shape, text) => el('span', {}, svg('svg', {viewBox: '0 0 22 12', 'aria-hidden': 'true'}, shape), text);
     const legend = el('div', {class: 'legend'},
       entry(svg('rect', {class: 'lane-1', x: 0, y: 2, width: 22, height: 8, rx: 2}), 'a session, from its first record to its last'),
-      all.length ? entry(svg('circle', {class: 'original', cx: 11, cy: 6, r: 3}), 'original') : null,
+      all.some(one => one.before && !isAborted(one.before)) ? entry(svg('circle', {class: 'original', cx: 11, cy: 6, r: 3}), 'original') : null,
       all.some(one => isAborted(one.copy)) ? entry(svg('circle', {class: 'aborted', cx: 11, cy: 6, r: 3}), 'in an aborted transaction') : null,
-      all.length ? entry(svg('circle', {class: 'copy', cx: 11, cy: 6, r: 4}), `later copy${kept.length < all.length ? ' (a sample)' : ''}`) : null,
+      has('copy') ? entry(svg('circle', {class: 'copy', cx: 11, cy: 6, r: 4}), `later copy${kept.length < all.length ? ' (a sample)' : ''}`) : null,
+      has('valid') ? entry(svg('circle', {class: 'valid', cx: 11, cy: 6, r: 4}), 'valid, written again behind an abort') : null,
       stretches.length ? entry(svg('rect', {class: 'unprotected', x: 0, y: 0, width: 22, height: 12}), 'without protection') : null,
       Object.entries(EVENTS).filter(([kind]) => happened.some(event => event.one.kind === kind)).map(([kind, {mark, style, says}]) =>
         el('span', {}, el('b', {class: `sign ${style}`, 'aria-hidden': 'true'}, mark), says)),
