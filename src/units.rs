@@ -98,6 +98,11 @@ impl fmt::Display for LeaderEpoch {
     }
 }
 
+/// Which of the clusters of a run, from 0 on. Producer ids and consumer groups mean something within one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ClusterNumber(pub u32);
+
 /// Milliseconds since 1970-01-01 UTC, as Kafka stores them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

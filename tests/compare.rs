@@ -661,3 +661,31 @@ fn the_timeline_has_the_steps_back_of_groups() {
     let events = told_alone(&scenario);
     assert!(events.iter().any(|event| event["kind"] == "rewind"), "{events:#?}");
 }
+
+#[test]
+fn commits_that_two_replicas_hold_are_no_steps_back() {
+    let steps = |paths: &[PathBuf]| {
+        let events = told(paths, &[], 0)["events"].as_array().unwrap().clone();
+        events.iter().filter(|event| event["kind"] == "rewind").count()
+    };
+    let one = set("offsets-topic", &["data"]);
+    // The group went back once, by itself.
+    assert_eq!(steps(&[one[0].clone(), one[0].clone()]), 1);
+    let copy = tempfile::tempdir().unwrap();
+    let mut directories = vec![(one[0].clone(), copy.path().to_owned())];
+    while let Some((from, to)) = directories.pop() {
+        for entry in fs::read_dir(from).unwrap() {
+            let (path, to) = {
+                let entry = entry.unwrap();
+                (entry.path(), to.join(entry.file_name()))
+            };
+            if path.is_dir() {
+                fs::create_dir(&to).unwrap();
+                directories.push((path, to));
+            } else {
+                fs::copy(path, to).unwrap();
+            }
+        }
+    }
+    assert_eq!(steps(&[one[0].clone(), copy.path().to_owned()]), 1);
+}

@@ -174,6 +174,83 @@ fn commits_of_a_transaction_count_when_it_is_committed() {
     assert_eq!((&answer["groups"][0]["position"], &answer["uncommitted"]), (&json!(3), &json!(1)));
 }
 
+/// One group that reads `orders` and never goes back.
+fn commits(positions: &[i64]) -> SegmentBuilder {
+    positions.iter().fold(SegmentBuilder::new(), |log, position| {
+        log.batch(batch().record(key("billing"), value(1, *position)))
+    })
+}
+
+impl Tree {
+    fn of_cluster(self, id: &str) -> Self {
+        let properties = format!("version=1\ncluster.id={id}\nnode.id=1\n");
+        fs::write(self.0.path().join("meta.properties"), properties).unwrap();
+        self
+    }
+}
+
+#[test]
+fn a_group_of_one_name_in_two_clusters_is_two_groups() {
+    let east = Tree::new(orders(), commits(&[3, 5, 7])).of_cluster("east");
+    let west = Tree::new(orders(), commits(&[1, 2, 4])).of_cluster("west");
+    for paths in [[east.path(), west.path()], [west.path(), east.path()]] {
+        let answer = told(&paths, &[]);
+        let groups = answer["groups"].as_array().unwrap();
+        let positions: std::collections::BTreeSet<_> =
+            groups.iter().map(|group| group["position"].as_i64().unwrap()).collect();
+        assert_eq!((groups.len(), positions), (2, [4, 7].into()));
+        assert!(groups.iter().all(|group| group["rewinds"] == json!([])), "{groups:?}");
+        let findings = answer["findings"].as_array().unwrap();
+        assert!(findings.iter().all(|finding| finding["code"] != "consumer-rewind"), "{findings:?}");
+        // Of the copies of each cluster its own group has what it committed behind it.
+        let consumed: std::collections::BTreeSet<_> = findings
+            .iter()
+            .filter(|finding| finding["code"] == "resend-new-session")
+            .map(|finding| finding["consumedBy"][0]["copies"].as_u64())
+            .collect();
+        assert_eq!(consumed, [Some(0), Some(2)].into());
+        let named: Vec<_> = groups
+            .iter()
+            .map(|group| answer["clusters"][group["cluster"].as_u64().unwrap() as usize]["clusterId"].clone())
+            .collect();
+        assert!(named.contains(&json!("east")) && named.contains(&json!("west")), "{named:?}");
+    }
+    // A third without an id may be of either: it stands by itself, and a note says so.
+    let third = Tree::new(orders(), commits(&[2, 3]));
+    let answer = told(&[east.path(), west.path(), third.path()], &[]);
+    assert_eq!(answer["groups"].as_array().unwrap().len(), 3);
+    let notes = answer["coverage"]["notes"].to_string();
+    assert!(notes.contains("of which of 2 clusters it is"), "{notes}");
+    // Where nothing tells of a second cluster there is one.
+    let answer = told(&[east.path()], &[]);
+    assert_eq!((&answer["clusters"], &answer["groups"][0]["cluster"]), (&json!([]), &json!(0)));
+}
+
+#[test]
+fn two_clusters_that_are_given_together_are_told_as_each_alone() {
+    let brokers = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1");
+    let (one, other) = (brokers.join("consumer-rewind/data"), brokers.join("offsets-topic/data"));
+    let findings = |paths: &[PathBuf]| {
+        let told: Vec<(String, String, String)> = told(paths, &[])["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|finding| {
+                let text = |name: &str| finding[name].as_str().unwrap().to_owned();
+                (text("code"), text("confidence"), text("title"))
+            })
+            .collect();
+        told
+    };
+    let mut apart = [findings(&[one.clone()]), findings(&[other.clone()])].concat();
+    for paths in [[one.clone(), other.clone()], [other, one]] {
+        let mut together = findings(&paths);
+        apart.sort();
+        together.sort();
+        assert_eq!(together, apart);
+    }
+}
+
 #[test]
 fn the_position_from_which_a_restart_read_on_is_told() {
     const START: i64 = 1_700_000_000_000;

@@ -10,7 +10,8 @@ use super::positions;
 use super::topics::Topics;
 use crate::error::AuditError;
 use crate::facts::{
-    EpochEnds, EpochSpan, PartitionContext, PartitionFacts, Session, SessionSpan as FactSpan, Sessions,
+    CommitHistory, EpochEnds, EpochSpan, PartitionContext, PartitionFacts, Session, SessionSpan as FactSpan,
+    Sessions,
 };
 use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
@@ -26,6 +27,7 @@ use crate::report::model::{
     TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
 use crate::spill::Share;
+use crate::units::ClusterNumber;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
@@ -114,6 +116,7 @@ pub(super) fn relations_base(
             PartitionNote {
                 topic: number(topics.of_partition(at)),
                 partition: dir.partition,
+                cluster: context.cluster,
                 directory: dir.display.clone(),
                 called: None,
                 broker_id: dir.broker_id,
@@ -150,7 +153,7 @@ pub(super) fn relations_base(
         sessions: SessionNotes::default(),
         rewinds: positions::steps_back(internal, topics, logs),
         positions: positions::of(internal, topics, logs),
-        resumed: internal.commits.resumed().cloned().collect(),
+        resumed: internal.commits().flat_map(CommitHistory::resumed).cloned().collect(),
         copied: Vec::new(),
         groups: Groups::default(),
     }
@@ -210,9 +213,9 @@ fn session_note(session: &Session, led: &[usize], internal: &InternalTopics) -> 
         name: session.name(),
         producer_id: session.producer_id,
         transactional: session.transactional,
-        transactional_id: internal.transactional_id(session.producer_id).map(str::to_owned),
+        transactional_id: internal.transactional_id(session.cluster, session.producer_id).map(str::to_owned),
         begins_midstream: begins_midstream(session),
-        groups: internal.commits.groups_of(session.producer_id).collect(),
+        groups: internal.groups_of(session.cluster, session.producer_id),
         spans: session
             .spans
             .iter()
@@ -297,6 +300,7 @@ pub(super) fn coverage_of(inventory: &Inventory) -> Coverage {
         names.push(("directory", dir.display.clone()));
     }
     names.extend(inventory.passed_over.iter().map(|name| ("file", name.clone())));
+    names.extend(inventory.clusters.iter().filter_map(|cluster| Some(("clusterId", cluster.id.clone()?))));
     names.sort_unstable();
     names.dedup();
     Coverage {
@@ -560,7 +564,8 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
     let mut places: HashMap<(usize, u32), (usize, usize)> = HashMap::new();
     // By producer id.
     for (index, session) in (0..).zip(parts.sessions.iter()) {
-        if last.replace(session.producer_id) != Some(session.producer_id) {
+        let of = (session.producer_id, session.cluster);
+        if last.replace(of) != Some(of) {
             told = false;
         }
         for span in &session.spans {
@@ -576,7 +581,7 @@ fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
                         producer_id: session.producer_id.0,
                         transactional_id: parts
                             .internal
-                            .transactional_id(session.producer_id)
+                            .transactional_id(session.cluster, session.producer_id)
                             .map(transactional_id),
                         ..ProducerReport::default()
                     });
@@ -631,11 +636,12 @@ fn tell_epochs(
     let told: BTreeSet<i64> = producers.iter().map(|producer| producer.producer_id).collect();
     for (partition, &at) in parts.led.iter().enumerate() {
         let mut of_session: BTreeMap<(usize, usize), ToldEpochs> = BTreeMap::new();
+        let cluster = parts.contexts.get(at).map_or_else(ClusterNumber::default, |context| context.cluster);
         for span in parts.outcomes.get(at).into_iter().flat_map(|outcome| outcome.facts.epochs.iter()) {
             if !told.contains(&span.producer_id.0) {
                 continue;
             }
-            let session = parts.sessions.number(span.producer_id, span.producer_epoch);
+            let session = parts.sessions.number(cluster, span.producer_id, span.producer_epoch);
             if let Some(place) = session.and_then(|session| places.get(&(partition, session))) {
                 of_session.entry(*place).or_default().add(span, parts.listed());
             }

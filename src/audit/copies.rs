@@ -14,7 +14,7 @@ use crate::keys::{self, Content, Identity, KeyPart, KeySpec, Mask, Part};
 use crate::plan::{RepeatsOf, TopicPlan};
 use crate::relations::{BatchPlace, Candidate, StoredCopy, TimeSource};
 use crate::spill::Sorted;
-use crate::units::{Offset, Timestamp};
+use crate::units::{ClusterNumber, Offset, Timestamp};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 /// What the second look needs beside the wanted places.
@@ -253,6 +253,8 @@ fn candidate(
     let header = &batch.header;
     let protected = header.producer_id.is_protected();
     let epoch = header.producer_epoch.filter(|_| protected);
+    let subject = look.subjects.get(region.partition);
+    let cluster = subject.map_or_else(ClusterNumber::default, |subject| subject.context.cluster);
     let visibility = match outcome.facts.withheld_at(record.offset) {
         Some(Outcome::Aborted) => Visibility::Aborted,
         Some(Outcome::Open) => Visibility::Open,
@@ -272,7 +274,7 @@ fn candidate(
         producer_id: header.producer_id,
         producer_epoch: epoch,
         sequence: record.sequence.filter(|_| protected),
-        session: if protected { look.sessions.number(header.producer_id, epoch) } else { None },
+        session: if protected { look.sessions.number(cluster, header.producer_id, epoch) } else { None },
         partition_leader_epoch: header.partition_leader_epoch,
         visibility,
         written_after: None,

@@ -3,7 +3,7 @@
 
 use super::AuditOptions;
 use super::pass::PartitionOutcome;
-use crate::facts::CommitHistory;
+use crate::facts::{CommitHistory, GroupCommits, Rewind};
 use crate::finding::{Event, EventKind};
 use crate::format::control::ControlRecord;
 use crate::format::internal::InternalError;
@@ -12,11 +12,11 @@ use crate::format::internal::consumer_offsets::read_change;
 use crate::format::internal::transaction_state::{TransactionalIds, read_transaction};
 use crate::format::segment::TailExpectation;
 use crate::format::{Batch, Decompressor, Record, SegmentItem, SegmentScanner};
-use crate::input::{self, FilePlace, Inventory, PartitionDir, ReadMode};
+use crate::input::{self, Cluster, FilePlace, Inventory, PartitionDir, ReadMode};
 use crate::judgement::Decisions;
 use crate::report::model::Note;
 use crate::report::wording::counted;
-use crate::units::{ProducerId, Timestamp};
+use crate::units::{ClusterNumber, ProducerId, Timestamp};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use std::collections::BTreeMap;
@@ -27,15 +27,22 @@ const TRANSACTION_STATE: &str = "__transaction_state";
 /// What was learned.
 #[derive(Debug, Default)]
 pub(super) struct InternalTopics {
-    pub(super) metadata: ClusterMetadata,
-    pub(super) transactional_ids: TransactionalIds,
-    pub(super) commits: CommitHistory,
-    /// How many partitions of `__consumer_offsets` are here.
-    pub(super) commit_partitions: u32,
+    /// By [`ClusterNumber`]; there is one at least.
+    of_cluster: Vec<OfCluster>,
     /// Records of `__consumer_offsets` that are not read, by what they are, with how many there are.
     pub(super) unread_commits: BTreeMap<String, u64>,
     /// Those of them that are of a known type and broken: a commit may be among them.
     pub(super) broken_commits: u64,
+}
+
+/// What was learned of one cluster.
+#[derive(Debug, Default)]
+struct OfCluster {
+    metadata: ClusterMetadata,
+    transactional_ids: TransactionalIds,
+    commits: CommitHistory,
+    /// How many partitions of `__consumer_offsets` are here.
+    commit_partitions: u32,
 }
 
 impl InternalTopics {
@@ -43,27 +50,36 @@ impl InternalTopics {
     /// everything; here what can be read counts.
     pub(super) fn read(inventory: &Inventory, leaders: &[usize], options: &AuditOptions) -> Self {
         let mode = options.mode;
-        let mut this = Self { commits: CommitHistory::new(options.commits), ..Self::default() };
+        let numbers = 0..u32::try_from(inventory.clusters.len()).unwrap_or(u32::MAX).max(1);
+        let commits = |number| CommitHistory::new(ClusterNumber(number), options.commits);
+        let of_cluster = numbers.map(|number| OfCluster { commits: commits(number), ..OfCluster::default() });
+        let mut this = Self { of_cluster: of_cluster.collect(), ..Self::default() };
         let mut decompressor = Decompressor::with_limits(options.limits);
         for (at, dir) in inventory.partitions.iter().enumerate() {
             if leaders.get(at) != Some(&at) || !dir.internal {
                 continue;
             }
+            let number = usize::try_from(inventory.cluster_of(dir).0).unwrap_or(usize::MAX);
+            let Some(of_cluster) = this.of_cluster.get_mut(number) else { continue };
             match dir.topic.as_str() {
-                "__cluster_metadata" => this.read_metadata(dir, mode, &mut decompressor),
+                "__cluster_metadata" => of_cluster.read_metadata(dir, mode, &mut decompressor),
                 TRANSACTION_STATE => each_batch(dir, mode, |batch| {
-                    let ids = &mut this.transactional_ids;
+                    let ids = &mut of_cluster.transactional_ids;
                     each_record(batch, &mut decompressor, |record| {
                         // A record of another type says nothing of transactional ids.
                         let _ = ids.fold(record.offset, record.key, record.value);
                     });
                 }),
                 "__consumer_offsets" => {
-                    this.commit_partitions += 1;
+                    of_cluster.commit_partitions += 1;
+                    let mut unread = |error: &InternalError| {
+                        this.broken_commits += u64::from(!matches!(error, InternalError::UnknownType(_)));
+                        *this.unread_commits.entry(unread(error)).or_default() += 1;
+                    };
                     each_batch(dir, mode, |batch| {
                         // The only one that may be large, and later commits take nothing back.
                         if !options.watch.is_stopped() {
-                            this.read_commits(batch, &mut decompressor);
+                            of_cluster.read_commits(batch, &mut decompressor, &mut unread);
                         }
                     });
                 }
@@ -81,25 +97,100 @@ impl InternalTopics {
         leaders: &[usize],
         options: &AuditOptions,
     ) {
-        if decisions.is_empty() || self.transactional_ids.iter().next().is_none() {
+        if decisions.is_empty() || self.transactional_ids().iter().all(|ids| ids.iter().next().is_none()) {
             return;
         }
         let mut decompressor = Decompressor::with_limits(options.limits);
         let led = inventory.partitions.iter().enumerate().filter(|(at, _)| leaders.get(*at) == Some(at));
-        for (_, dir) in led.filter(|(_, dir)| dir.topic == TRANSACTION_STATE) {
+        for (_, dir) in led.filter(|(_, dir)| dir.topic == TRANSACTION_STATE && dir.state.is_live()) {
+            let cluster = inventory.cluster_of(dir);
             each_batch(dir, options.mode, |batch| {
                 if options.watch.is_stopped() {
                     return;
                 }
                 each_record(batch, &mut decompressor, |record| {
                     if let Ok((_, Some(state))) = read_transaction(record.key, record.value) {
-                        decisions.hear(&state);
+                        decisions.hear(cluster, &state);
                     }
                 });
             });
         }
     }
 
+    /// Leaders of the partition that were elected although they were not in sync.
+    pub(super) fn unclean_elections(
+        &self,
+        cluster: ClusterNumber,
+        dir: &PartitionDir,
+    ) -> Vec<UncleanElection> {
+        self.of(cluster).map_or_else(Vec::new, |of_cluster| of_cluster.unclean_elections(dir))
+    }
+
+    fn of(&self, cluster: ClusterNumber) -> Option<&OfCluster> {
+        self.of_cluster.get(usize::try_from(cluster.0).ok()?)
+    }
+
+    /// What groups committed, by cluster.
+    pub(super) fn commits(&self) -> impl Iterator<Item = &CommitHistory> {
+        self.of_cluster.iter().map(|of_cluster| &of_cluster.commits)
+    }
+
+    /// The same for whoever keeps it.
+    pub(super) fn into_commits(self) -> Vec<CommitHistory> {
+        self.of_cluster.into_iter().map(|of_cluster| of_cluster.commits).collect()
+    }
+
+    /// The steps back in all clusters.
+    pub(super) fn rewinds(&self) -> Vec<Rewind> {
+        self.commits().flat_map(|commits| commits.rewinds()).cloned().collect()
+    }
+
+    /// The groups for which a producer of a cluster committed.
+    pub(super) fn groups_of(&self, cluster: ClusterNumber, producer_id: ProducerId) -> Vec<GroupCommits> {
+        self.of(cluster).map_or_else(Vec::new, |of| of.commits.groups_of(producer_id).collect())
+    }
+
+    /// How many partitions of `__consumer_offsets` are here.
+    pub(super) fn commit_partitions(&self) -> u32 {
+        self.of_cluster.iter().map(|of_cluster| of_cluster.commit_partitions).sum()
+    }
+
+    /// What `__transaction_state` says, by cluster.
+    pub(super) fn transactional_ids(&self) -> Vec<&TransactionalIds> {
+        self.of_cluster.iter().map(|of_cluster| &of_cluster.transactional_ids).collect()
+    }
+
+    /// The transactional id that used a producer id, when exactly one is known to have.
+    pub(super) fn transactional_id(&self, cluster: ClusterNumber, producer_id: ProducerId) -> Option<&str> {
+        let mut ids = self.of(cluster)?.transactional_ids.of_producer(producer_id);
+        ids.next().filter(|_| ids.next().is_none())
+    }
+
+    /// When brokers were given producer ids.
+    pub(super) fn producer_id_blocks(&self) -> Vec<Event> {
+        self.of_cluster.iter().flat_map(OfCluster::producer_id_blocks).collect()
+    }
+
+    /// Whether the topic's configuration asks for compaction.
+    pub(super) fn is_compacted(&self, cluster: ClusterNumber, topic: &str) -> Option<bool> {
+        let policy = self.of(cluster)?.metadata.topic_config(topic, "cleanup.policy")?;
+        Some(policy.contains("compact"))
+    }
+
+    /// How many partitions the topic has, where no two clusters say otherwise.
+    pub(super) fn partition_count(&self, topic: &str) -> Option<u32> {
+        let mut counts = self.of_cluster.iter().filter_map(|of_cluster| of_cluster.partition_count(topic));
+        let first = counts.next()?;
+        counts.all(|other| other == first).then_some(first)
+    }
+
+    /// `producer.id.expiration.ms`, where it was set while the broker ran.
+    pub(super) fn expiration_ms(&self, cluster: ClusterNumber, broker_id: Option<i32>) -> Option<i64> {
+        self.of(cluster)?.metadata.broker_config(broker_id?, "producer.id.expiration.ms")?.parse().ok()
+    }
+}
+
+impl OfCluster {
     fn read_metadata(&mut self, dir: &PartitionDir, mode: ReadMode, decompressor: &mut Decompressor) {
         let metadata = &mut self.metadata;
         let mut fold = |batch: &Batch<'_>| {
@@ -115,7 +206,12 @@ impl InternalTopics {
         each_batch(dir, mode, fold);
     }
 
-    fn read_commits(&mut self, batch: &Batch<'_>, decompressor: &mut Decompressor) {
+    fn read_commits(
+        &mut self,
+        batch: &Batch<'_>,
+        decompressor: &mut Decompressor,
+        unread: &mut dyn FnMut(&InternalError),
+    ) {
         let header = &batch.header;
         let producer_id = header.producer_id;
         if header.is_control() {
@@ -134,21 +230,11 @@ impl InternalTopics {
                 self.commits.change(record.offset, timestamp, in_transaction, change);
             }
             Ok(None) => {}
-            Err(error) => {
-                self.broken_commits += u64::from(!matches!(error, InternalError::UnknownType(_)));
-                *self.unread_commits.entry(unread(&error)).or_default() += 1;
-            }
+            Err(error) => unread(&error),
         });
     }
 
-    /// The transactional id that used a producer id, when exactly one is known to have.
-    pub(super) fn transactional_id(&self, producer_id: ProducerId) -> Option<&str> {
-        let mut ids = self.transactional_ids.of_producer(producer_id);
-        ids.next().filter(|_| ids.next().is_none())
-    }
-
-    /// When brokers were given producer ids.
-    pub(super) fn producer_id_blocks(&self) -> Vec<Event> {
+    fn producer_id_blocks(&self) -> Vec<Event> {
         let of_a_broker = |block: &&ProducerIdBlock| block.broker_id.is_some();
         let blocks = self.metadata.producer_id_blocks.iter().filter(of_a_broker).map(|block| {
             let broker = block.broker_id.map(|id| format!(" for broker {id}")).unwrap_or_default();
@@ -165,14 +251,9 @@ impl InternalTopics {
         blocks.collect()
     }
 
-    /// Whether the topic's configuration asks for compaction.
-    pub(super) fn is_compacted(&self, topic: &str) -> Option<bool> {
-        self.metadata.topic_config(topic, "cleanup.policy").map(|policy| policy.contains("compact"))
-    }
-
     /// Leaders of the partition that were elected although they were not in sync. A directory without an id is that
     /// of the topic that has its name now.
-    pub(super) fn unclean_elections(&self, dir: &PartitionDir) -> Vec<UncleanElection> {
+    fn unclean_elections(&self, dir: &PartitionDir) -> Vec<UncleanElection> {
         let id = match &dir.topic_id {
             Some(id) => {
                 BASE64_URL_SAFE_NO_PAD.decode(id).ok().and_then(|bytes| TopicId::try_from(bytes).ok())
@@ -182,15 +263,9 @@ impl InternalTopics {
         id.map_or_else(Vec::new, |id| self.metadata.unclean_elections(id, dir.partition).to_vec())
     }
 
-    /// How many partitions the topic has.
-    pub(super) fn partition_count(&self, topic: &str) -> Option<u32> {
+    fn partition_count(&self, topic: &str) -> Option<u32> {
         let (_, topic) = self.metadata.topic(topic)?;
         u32::try_from(topic.partitions.len()).ok().filter(|count| *count > 0)
-    }
-
-    /// `producer.id.expiration.ms`, where it was set while the broker ran.
-    pub(super) fn expiration_ms(&self, broker_id: Option<i32>) -> Option<i64> {
-        self.metadata.broker_config(broker_id?, "producer.id.expiration.ms")?.parse().ok()
     }
 }
 
@@ -210,7 +285,6 @@ pub(super) fn commit_notes(
         .enumerate()
         .filter(|(at, (dir, _))| leaders.get(*at) == Some(at) && dir.topic == TOPIC);
     let mut notes = Vec::new();
-    let here = internal.commit_partitions;
     for (_, (dir, outcome)) in led {
         if outcome.facts.cleaned_below.is_some() {
             let detail =
@@ -218,17 +292,25 @@ pub(super) fn commit_notes(
             notes.push(Note::about(dir.display.clone(), detail));
         }
     }
-    if let Some(all) = internal.partition_count(TOPIC).filter(|all| here < *all) {
-        let detail =
-            format!("{here} of {all} partitions of {TOPIC} here: the groups of the others are not told");
-        notes.push(Note { file: None, detail });
-    } else if internal.partition_count(TOPIC).is_none() {
-        let detail = format!(
-            "{} of {TOPIC} here, and nothing tells how many there are (50 unless configured): the groups of others are \
-             not told",
-            counted(u64::from(here), "partition")
-        );
-        notes.push(Note { file: None, detail });
+    for (of_cluster, cluster) in internal.of_cluster.iter().zip(&inventory.clusters) {
+        let here = of_cluster.commit_partitions;
+        let which = match inventory.clusters.len() {
+            0 | 1 => String::new(),
+            _ => format!(" of cluster {}", name_of(cluster)),
+        };
+        if let Some(all) = of_cluster.partition_count(TOPIC).filter(|all| here < *all) {
+            let detail = format!(
+                "{here} of {all} partitions of {TOPIC}{which} here: the groups of the others are not told"
+            );
+            notes.push(Note { file: None, detail });
+        } else if of_cluster.partition_count(TOPIC).is_none() {
+            let detail = format!(
+                "{} of {TOPIC}{which} here, and nothing tells how many there are (50 unless configured): the groups of \
+                 others are not told",
+                counted(u64::from(here), "partition")
+            );
+            notes.push(Note { file: None, detail });
+        }
     }
     for (what, count) in &internal.unread_commits {
         notes.push(Note {
@@ -236,12 +318,17 @@ pub(super) fn commit_notes(
             detail: format!("{} of {TOPIC} {what}: not read", counted(*count, "record")),
         });
     }
-    let omitted = internal.commits.pending_omitted();
+    let omitted: u64 = internal.commits().map(CommitHistory::pending_omitted).sum();
     if omitted > 0 {
         let detail = format!("{omitted} commits of transactions that hold too many were left out");
         notes.push(Note { file: None, detail });
     }
     notes
+}
+
+/// A cluster by its id, or by the directories that are of it.
+fn name_of(cluster: &Cluster) -> String {
+    cluster.id.clone().unwrap_or_else(|| format!("without id ({})", cluster.log_dirs.join(", ")))
 }
 
 /// What a record is that is not read.

@@ -3,10 +3,10 @@
 
 use super::compared::Agreement;
 use super::groups::{KeyCounts, Wants};
-use super::internal_topics::InternalTopics;
 use super::logs::Logs;
 use super::options::Records;
 use super::pass::PartitionOutcome;
+use super::prepare::Prepared;
 use super::prepare::partition_count;
 use super::trace::Values;
 use super::verify::Verifier;
@@ -23,7 +23,7 @@ use crate::judgement::{self, Beside, Decisions};
 use crate::plan::Proof;
 use crate::relations::{Relations, StoredCopy};
 use crate::report::model::Note;
-use crate::units::{Offset, ProducerId};
+use crate::units::{ClusterNumber, Offset, ProducerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was found.
@@ -77,8 +77,8 @@ pub(super) fn judge(
     let continued = recreated::continued(logs);
     let mut decisions = Decisions::asked(&logs.judged);
     prepared.internal.decide(&mut decisions, inventory, leaders, options);
-    let ids = &prepared.internal.transactional_ids;
-    let beside = Beside { ids, decisions: &decisions, continued: &continued, as_of };
+    let ids = prepared.internal.transactional_ids();
+    let beside = Beside { ids: &ids, decisions: &decisions, continued: &continued, as_of };
     findings.extend(judgement::single_facts(&logs.judged, &logs.sessions, copies, beside, options.examples));
     findings.extend(judgement::offsets::judge_followers(&followers(logs)));
     let counts = |topic: &str| partition_count(options, &prepared.internal, topic);
@@ -100,7 +100,7 @@ pub(super) fn judge(
         untold = surplus(&findings[..duplicates]).saturating_sub(surplus(&chosen));
         findings.splice(..duplicates, chosen);
     }
-    name_transactions(&mut findings, &prepared.internal);
+    name_transactions(&mut findings, prepared);
     let mut notes = verifier.check(&mut findings);
     if options.values == Values::Shown {
         verifier.put_values(&mut findings);
@@ -223,9 +223,19 @@ fn reused_offsets<'a>(inventory: &'a Inventory, outcomes: &'a [PartitionOutcome]
 }
 
 /// Adds the transactional ids that `__transaction_state` tells.
-fn name_transactions(findings: &mut [Finding], internal: &InternalTopics) {
+fn name_transactions(findings: &mut [Finding], prepared: &Prepared) {
+    let mut clusters: BTreeMap<(&str, i32), BTreeSet<ClusterNumber>> = BTreeMap::new();
+    for dir in &prepared.inventory.partitions {
+        let of_place = clusters.entry((&dir.topic, dir.partition)).or_default();
+        of_place.insert(prepared.inventory.cluster_of(dir));
+    }
     for transaction in findings.iter_mut().flat_map(|finding| &mut finding.transactions) {
-        let id = internal.transactional_id(ProducerId(transaction.producer_id));
+        // Of a partition that two clusters have it is not known which one is meant.
+        let of_place = clusters.get(&(transaction.topic.as_str(), transaction.partition));
+        let cluster = of_place.filter(|of_place| of_place.len() == 1).and_then(|of_place| of_place.first());
+        let id = cluster.and_then(|cluster| {
+            prepared.internal.transactional_id(*cluster, ProducerId(transaction.producer_id))
+        });
         transaction.transactional_id = id.map(str::to_owned);
     }
 }

@@ -65,6 +65,7 @@ use crate::relations::Relations;
 use crate::report;
 use crate::report::answer::{Answer, Reading};
 use crate::report::model::{Note, Report};
+use crate::report::offsets::Cluster;
 use crate::report::producer_list::ProducerList;
 use crate::report::reconcile::Reconciled;
 use crate::report::trace::Trace;
@@ -94,8 +95,10 @@ pub struct Audit {
     pub report: Report,
     /// What the duplicate findings rest on.
     pub relations: Relations,
-    /// What consumer groups committed.
-    pub commits: CommitHistory,
+    /// What consumer groups committed, by the number of their cluster.
+    pub commits: Vec<CommitHistory>,
+    /// The clusters, as far as the files show that there are several.
+    pub clusters: Vec<Cluster>,
     /// How many partitions of `__consumer_offsets` were read for it.
     pub commit_partitions: u32,
     /// What a reader of the commits should know: records that were not read, commits that are gone.
@@ -337,15 +340,20 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     relations.check()?;
     logs.sessions.check()?;
     let commit_notes = internal_topics::commit_notes(inventory, leaders, &outcomes, internal);
-    let Prepared { internal, .. } = prepared;
+    let Prepared { internal, inventory, .. } = prepared;
+    let clusters = inventory
+        .clusters
+        .into_iter()
+        .map(|cluster| Cluster { cluster_id: cluster.id, directories: cluster.log_dirs });
     Ok(Audit {
         report,
         relations,
-        commits: internal.commits,
-        commit_partitions: internal.commit_partitions,
-        commit_notes,
+        commit_partitions: internal.commit_partitions(),
         broken_commits: internal.broken_commits,
         producers,
+        commits: internal.into_commits(),
+        clusters: clusters.collect(),
+        commit_notes,
         topic_ids,
         choice: options.surplus.clone(),
         found,

@@ -4,10 +4,10 @@
 
 use super::internal_topics::InternalTopics;
 use super::pass::PartitionOutcome;
-use super::topics::Topics;
+use super::topics::{Topic, Topics};
 use crate::facts::{PartitionContext, PartitionFacts, Position, PositionKey, Rewind};
 use crate::relations::PositionNote;
-use crate::units::{LeaderEpoch, Offset};
+use crate::units::{ClusterNumber, LeaderEpoch, Offset};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,20 +19,21 @@ type Log<'a> = (&'a PartitionContext, &'a PartitionOutcome);
 
 /// The steps back over which a consumer was given something again of what is here.
 pub(super) fn steps_back(internal: &InternalTopics, topics: &Topics, logs: &[Log<'_>]) -> Vec<Rewind> {
-    let rewinds = internal.commits.rewinds();
-    let markers = markers(rewinds, logs);
+    let rewinds = internal.rewinds();
+    let markers = markers(&rewinds, logs);
     let longest = longest(logs);
     let is_over_markers = |rewind: &Rewind| {
         let here = short_place(rewind).and_then(|place| markers.get(&place));
         here.is_some_and(|here| (rewind.to.0..rewind.from.0).all(|offset| here.contains(&Offset(offset))))
     };
     let read_again = |rewind: &Rewind| {
-        let Some(facts) = longest.get(&(rewind.topic.as_str(), rewind.partition)) else { return true };
+        let place = (rewind.cluster, rewind.topic.as_str(), rewind.partition);
+        let Some(facts) = longest.get(&place) else { return true };
         rewind.to < facts.log_end_offset && !was_cut_off(rewind, facts)
     };
     rewinds
         .iter()
-        .filter(|rewind| !is_of_another(topics, &rewind.topic, rewind.topic_id))
+        .filter(|rewind| !is_of_another(topics, rewind.cluster, &rewind.topic, rewind.topic_id))
         .filter(|rewind| !is_over_markers(rewind) && read_again(rewind))
         .cloned()
         .collect()
@@ -41,17 +42,19 @@ pub(super) fn steps_back(internal: &InternalTopics, topics: &Topics, logs: &[Log
 /// How far groups came, where that means what is here.
 pub(super) fn of(internal: &InternalTopics, topics: &Topics, logs: &[Log<'_>]) -> Vec<PositionNote> {
     let longest = longest(logs);
-    let is_here = |(_, topic, partition): &PositionKey, position: &Position| {
-        let facts = longest.get(&(topic.as_str(), *partition));
+    let is_here = |cluster: ClusterNumber, (_, topic, partition): &PositionKey, position: &Position| {
+        let facts = longest.get(&(cluster, topic.as_str(), *partition));
         let reaches = facts.is_none_or(|facts| position.highest <= facts.log_end_offset);
         // Behind the end it is a live copy's, or another log's: the id tells.
-        !is_of_another(topics, topic, position.topic_id()) && (reaches || position.topic_id().is_some())
+        !is_of_another(topics, cluster, topic, position.topic_id())
+            && (reaches || position.topic_id().is_some())
     };
-    internal
-        .commits
-        .positions()
-        .filter(|(key, position)| is_here(key, position))
-        .map(|((group, topic, partition), position)| PositionNote {
+    let all = internal
+        .commits()
+        .flat_map(|commits| commits.positions().map(|(key, position)| (commits.cluster(), key, position)));
+    all.filter(|(cluster, key, position)| is_here(*cluster, key, position))
+        .map(|(cluster, (group, topic, partition), position)| PositionNote {
+            cluster,
             group: group.clone(),
             topic: topic.clone(),
             partition: *partition,
@@ -61,17 +64,19 @@ pub(super) fn of(internal: &InternalTopics, topics: &Topics, logs: &[Log<'_>]) -
 }
 
 /// Whether commits name another topic than the one that is here under this name.
-fn is_of_another(topics: &Topics, name: &str, id: Option<[u8; 16]>) -> bool {
+fn is_of_another(topics: &Topics, cluster: ClusterNumber, name: &str, id: Option<[u8; 16]>) -> bool {
     let Some(id) = id.map(|id| BASE64_URL_SAFE_NO_PAD.encode(id)) else { return false };
-    let mut here = topics.all.iter().filter(|topic| topic.name == name).peekable();
+    let is_it = |topic: &&Topic| topic.name == name && topic.clusters.contains(&cluster);
+    let mut here = topics.all.iter().filter(is_it).peekable();
     here.peek().is_some() && here.all(|topic| topic.id.as_ref().is_some_and(|here| *here != id))
 }
 
 /// Of each partition the facts of the longest log.
-fn longest<'a>(logs: &[Log<'a>]) -> BTreeMap<(&'a str, i32), &'a PartitionFacts> {
+fn longest<'a>(logs: &[Log<'a>]) -> BTreeMap<(ClusterNumber, &'a str, i32), &'a PartitionFacts> {
     let mut longest: BTreeMap<_, &PartitionFacts> = BTreeMap::new();
     for &(context, outcome) in logs {
-        let facts = longest.entry((context.topic.as_str(), context.partition)).or_insert(&outcome.facts);
+        let place = (context.cluster, context.topic.as_str(), context.partition);
+        let facts = longest.entry(place).or_insert(&outcome.facts);
         if facts.log_end_offset < outcome.facts.log_end_offset {
             *facts = &outcome.facts;
         }
@@ -89,19 +94,22 @@ fn was_cut_off(rewind: &Rewind, facts: &PartitionFacts) -> bool {
 }
 
 /// The partition of a step back that may be one over markers alone.
-fn short_place(rewind: &Rewind) -> Option<(String, i32)> {
+fn short_place(rewind: &Rewind) -> Option<(ClusterNumber, String, i32)> {
     let is_short = rewind.from.0.saturating_sub(rewind.to.0) <= MARKERS;
-    is_short.then(|| (rewind.topic.clone(), rewind.partition))
+    is_short.then(|| (rewind.cluster, rewind.topic.clone(), rewind.partition))
 }
 
 /// Where the ends of transactions stand beside short steps back: a consumer is never given the marker of a
 /// transaction, and commits a position in front of it or behind it.
-fn markers(rewinds: &[Rewind], logs: &[Log<'_>]) -> BTreeMap<(String, i32), BTreeSet<Offset>> {
-    let mut markers: BTreeMap<(String, i32), BTreeSet<Offset>> =
+fn markers(rewinds: &[Rewind], logs: &[Log<'_>]) -> BTreeMap<(ClusterNumber, String, i32), BTreeSet<Offset>> {
+    let mut markers: BTreeMap<_, BTreeSet<Offset>> =
         rewinds.iter().filter_map(short_place).map(|place| (place, BTreeSet::new())).collect();
     if !markers.is_empty() {
         for (context, outcome) in logs {
-            let Some(here) = markers.get_mut(&(context.topic.clone(), context.partition)) else { continue };
+            let Some(here) = markers.get_mut(&(context.cluster, context.topic.clone(), context.partition))
+            else {
+                continue;
+            };
             here.extend(outcome.facts.transactions.iter().filter_map(|span| span.marker_offset));
             here.extend(outcome.facts.empty_markers.iter().map(|marker| marker.offset));
         }

@@ -89,7 +89,8 @@ impl Prepared {
 fn cleanup(inventory: &Inventory, internal: &InternalTopics, topic: &Topic) -> Cleanup {
     let is_cleaned =
         |at: &usize| inventory.partitions.get(*at).is_some_and(|dir| dir.first_dirty_offset.is_some());
-    match internal.is_compacted(&topic.name) {
+    let told = || topic.clusters.iter().filter_map(|&cluster| internal.is_compacted(cluster, &topic.name));
+    match told().max() {
         Some(true) => Cleanup::Compact,
         None if topic.partitions.iter().any(is_cleaned) => Cleanup::Compact,
         Some(false) | None => Cleanup::Delete,
@@ -147,9 +148,11 @@ pub(super) fn subject<'p>(
     }
     let snapshots = snapshots::read(dir);
     let indexes_without_segment = abort_indexes::without_segment(dir);
+    let cluster = inventory.cluster_of(dir);
     let context = PartitionContext {
         topic: dir.topic.clone(),
         partition: dir.partition,
+        cluster,
         internal: dir.internal,
         holds_state: chosen.plan.holds_state,
         log_start_offset: dir.log_start_offset,
@@ -165,10 +168,10 @@ pub(super) fn subject<'p>(
         clean_shutdown,
         abort_indexes: abort_indexes::read(dir),
         segment_bases: bases,
-        compacted: internal.is_compacted(&dir.topic),
-        expiration_ms: options.expiration_ms.or_else(|| internal.expiration_ms(dir.broker_id)),
+        compacted: internal.is_compacted(cluster, &dir.topic),
+        expiration_ms: options.expiration_ms.or_else(|| internal.expiration_ms(cluster, dir.broker_id)),
         indexes_without_segment,
-        unclean_elections: internal.unclean_elections(dir),
+        unclean_elections: internal.unclean_elections(cluster, dir),
     };
     let digests = leads && options.records == Records::Read;
     let lane = match (digests, u32::try_from(at)) {

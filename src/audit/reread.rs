@@ -3,7 +3,7 @@
 
 use crate::facts::{Rewind, RewindKind};
 use crate::relations::{PartitionNote, Relations, Reread};
-use crate::units::Offset;
+use crate::units::{ClusterNumber, Offset};
 use std::collections::BTreeMap;
 
 /// The stretches of all steps back.
@@ -16,10 +16,10 @@ impl Stretches {
     pub(super) fn of(relations: &Relations) -> Self {
         let mut of_partition: BTreeMap<u32, Vec<(Offset, Offset)>> = BTreeMap::new();
         let topic_of = |note: &PartitionNote| relations.topics.get(usize::try_from(note.topic).ok()?);
-        let mut by_place: BTreeMap<(&str, i32), Vec<(Offset, Offset)>> = BTreeMap::new();
-        for Rewind { topic, partition, from, to, kind, .. } in &relations.rewinds {
+        let mut by_place: BTreeMap<(ClusterNumber, &str, i32), Vec<(Offset, Offset)>> = BTreeMap::new();
+        for Rewind { cluster, topic, partition, from, to, kind, .. } in &relations.rewinds {
             if *kind == RewindKind::SteppedBack {
-                by_place.entry((topic, *partition)).or_default().push((*to, *from));
+                by_place.entry((*cluster, topic, *partition)).or_default().push((*to, *from));
             }
         }
         for stretches in by_place.values_mut() {
@@ -31,7 +31,7 @@ impl Stretches {
             });
         }
         for (at, note) in (0..).zip(&relations.partitions) {
-            let place = topic_of(note).map(|topic| (topic.name.as_str(), note.partition));
+            let place = topic_of(note).map(|topic| (note.cluster, topic.name.as_str(), note.partition));
             if let Some(stretches) = place.and_then(|place| by_place.get(&place)) {
                 of_partition.insert(at, stretches.clone());
             }

@@ -11,7 +11,7 @@ use crate::facts::{EpochSpan, PartitionContext, PartitionFacts, SnapshotConflict
 use crate::report::producer_list::{ProducerList, ProducerListWriter, Ranked};
 use crate::report::producers::{EndedBy, Producer, ProducerSession, SnapshotState};
 use crate::spill::{Element, RunReader, Share, Sorted};
-use crate::units::{ProducerId, Sequence};
+use crate::units::{ClusterNumber, ProducerId, Sequence};
 use std::cmp::Reverse;
 use std::io;
 use std::iter::Peekable;
@@ -35,11 +35,13 @@ pub(super) fn list(
         out: ProducerListWriter::new(share),
         share,
     };
-    let mut producer: Option<Producer> = None;
+    let mut producer: Option<(ClusterNumber, Producer)> = None;
     for (number, session) in (0_u32..).zip(parts.sessions.iter()) {
-        let id = session.producer_id;
-        if let Some(before) = producer.take_if(|producer| producer.producer_id != id.0) {
-            list.put(before)?;
+        let (id, cluster) = (session.producer_id, session.cluster);
+        if let Some((of, before)) =
+            producer.take_if(|(of, producer)| (producer.producer_id, *of) != (id.0, cluster))
+        {
+            list.put(of, before)?;
         }
         for span in &session.spans {
             let dir = parts.led.get(span.partition).and_then(|&at| parts.inventory.partitions.get(at));
@@ -57,10 +59,9 @@ pub(super) fn list(
             told.cut(usize::MAX);
             let mut of_session = session_report(&session, span, dir);
             of_session.epochs = told.spans.iter().map(epoch_report).collect();
-            let producer = producer.get_or_insert_with(|| Producer {
-                producer_id: id.0,
-                transactional_id: parts.internal.transactional_id(id).map(transactional_id),
-                ..Producer::default()
+            let (_, producer) = producer.get_or_insert_with(|| {
+                let transactional_id = parts.internal.transactional_id(cluster, id).map(transactional_id);
+                (cluster, Producer { producer_id: id.0, transactional_id, ..Producer::default() })
             });
             producer.sessions.push(ProducerSession {
                 session: of_session,
@@ -69,8 +70,8 @@ pub(super) fn list(
             });
         }
     }
-    if let Some(last) = producer {
-        list.put(last)?;
+    if let Some((cluster, last)) = producer {
+        list.put(cluster, last)?;
     }
     list.finish()
 }
@@ -114,9 +115,10 @@ impl Element for SessionEpoch {
 fn epochs(parts: &Parts<'_>, share: &Share) -> Result<Sorted<SessionEpoch>, AuditError> {
     let mut sorter = share.sorter();
     for (partition, &at) in parts.led.iter().enumerate() {
+        let cluster = parts.contexts.get(at).map_or_else(ClusterNumber::default, |context| context.cluster);
         let spans = parts.outcomes.get(at).into_iter().flat_map(|outcome| outcome.facts.epochs.iter());
         for (before, span) in (0..).zip(spans) {
-            if let Some(session) = parts.sessions.number(span.producer_id, span.producer_epoch) {
+            if let Some(session) = parts.sessions.number(cluster, span.producer_id, span.producer_epoch) {
                 sorter.push(SessionEpoch { session, partition, before, span })?;
             }
         }
@@ -124,8 +126,16 @@ fn epochs(parts: &Parts<'_>, share: &Share) -> Result<Sorted<SessionEpoch>, Audi
     sorter.finish()
 }
 
-/// An entry of a snapshot: producer id, partition, how many snapshots of it are newer, which of its entries.
-type Entry = [i64; 4];
+/// An entry of a snapshot: producer id, cluster, partition, how many snapshots of it are newer, which of its
+/// entries.
+type Entry = [i64; 5];
+
+/// A producer id, which each cluster gives out for itself, with the number of the cluster.
+type IdOf = [i64; 2];
+
+fn id_of(id: i64, cluster: ClusterNumber) -> IdOf {
+    [id, i64::from(cluster.0)]
+}
 
 fn entries(
     judged: &[(&PartitionContext, &PartitionFacts)],
@@ -136,9 +146,10 @@ fn entries(
         if context.internal {
             continue;
         }
+        let cluster = i64::from(context.cluster.0);
         for (newer, snapshot) in (0_i64..).zip(newest_first(context)) {
             for (at, entry) in (0_i64..).zip(snapshot.entries.iter().flatten()) {
-                sorter.push([entry.producer_id.0, partition, newer, at])?;
+                sorter.push([entry.producer_id.0, cluster, partition, newer, at])?;
             }
         }
     }
@@ -161,9 +172,10 @@ struct List<'a> {
 
 impl List<'_> {
     /// Adds a producer, and before it those of a lower id that only a snapshot remembers.
-    fn put(&mut self, mut producer: Producer) -> Result<(), AuditError> {
-        self.remembered_alone(Some(producer.producer_id))?;
-        producer.snapshots = self.states_of(producer.producer_id)?;
+    fn put(&mut self, cluster: ClusterNumber, mut producer: Producer) -> Result<(), AuditError> {
+        let id = id_of(producer.producer_id, cluster);
+        self.remembered_alone(Some(id))?;
+        producer.snapshots = self.states_of(id)?;
         self.write(&producer)
     }
 
@@ -173,19 +185,20 @@ impl List<'_> {
     }
 
     /// Adds the producers below an id that only a snapshot remembers: their records are gone.
-    fn remembered_alone(&mut self, below: Option<i64>) -> Result<(), AuditError> {
+    fn remembered_alone(&mut self, below: Option<IdOf>) -> Result<(), AuditError> {
         while let Some(id) = self.next_id()?.filter(|id| below.is_none_or(|below| *id < below)) {
             let snapshots = self.states_of(id)?;
-            self.write(&Producer { producer_id: id, snapshots, ..Producer::default() })?;
+            let [producer_id, _] = id;
+            self.write(&Producer { producer_id, snapshots, ..Producer::default() })?;
         }
         Ok(())
     }
 
-    fn next_id(&mut self) -> Result<Option<i64>, AuditError> {
+    fn next_id(&mut self) -> Result<Option<IdOf>, AuditError> {
         if let Some(failed) = self.states.next_if(Result::is_err) {
             failed?;
         }
-        Ok(self.states.peek().and_then(|entry| entry.as_ref().ok()).map(|[id, ..]| *id))
+        Ok(self.states.peek().and_then(|entry| entry.as_ref().ok()).map(|[id, cluster, ..]| [*id, *cluster]))
     }
 
     fn write(&mut self, producer: &Producer) -> Result<(), AuditError> {
@@ -194,13 +207,13 @@ impl List<'_> {
     }
 
     /// What the snapshots say of a producer, in order of partition and snapshot.
-    fn states_of(&mut self, id: i64) -> Result<Vec<SnapshotState>, AuditError> {
+    fn states_of(&mut self, id: IdOf) -> Result<Vec<SnapshotState>, AuditError> {
         let mut states = Vec::new();
         while let Some(partition) = self.next_partition(id)? {
             let mut told = Vec::new();
             while self.next_partition(id)? == Some(partition) {
                 let Some(entry) = self.states.next() else { break };
-                let [_, _, newer, at] = entry?;
+                let [_, _, _, newer, at] = entry?;
                 told.extend(self.state(partition, newer, at, told.len()));
             }
             told.reverse();
@@ -209,10 +222,10 @@ impl List<'_> {
         Ok(states)
     }
 
-    fn next_partition(&mut self, of: i64) -> Result<Option<i64>, AuditError> {
+    fn next_partition(&mut self, of: IdOf) -> Result<Option<i64>, AuditError> {
         let same = self.next_id()? == Some(of);
         let next = self.states.peek().and_then(|entry| entry.as_ref().ok());
-        Ok(next.filter(|_| same).map(|[_, partition, ..]| *partition))
+        Ok(next.filter(|_| same).map(|[_, _, partition, ..]| *partition))
     }
 
     /// What an entry says, if it is one of the newest or disagrees with the log.

@@ -1,6 +1,7 @@
 //! The topics of a run, and which directories belong to each.
 
 use crate::input::Inventory;
+use crate::units::ClusterNumber;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The topics of the run, and to which of them each partition directory belongs.
@@ -17,31 +18,38 @@ pub(super) struct Topic {
     pub(super) id: Option<String>,
     /// Its directories, by index in the inventory.
     pub(super) partitions: Vec<usize>,
+    /// Where these are: one cluster, but for a topic id that files of several have.
+    pub(super) clusters: BTreeSet<ClusterNumber>,
 }
 
 impl Topics {
     /// The topics in the order of their names. Two topic ids under one name are two topics; a
-    /// directory without an id belongs to the topic of that name when there is only one.
+    /// directory without an id belongs to the topic of that name when there is only one in its cluster.
     pub(super) fn of(inventory: &Inventory) -> Self {
-        let mut ids: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut ids: BTreeMap<(ClusterNumber, &str), BTreeSet<&str>> = BTreeMap::new();
         for dir in &inventory.partitions {
-            ids.entry(&dir.topic).or_default().extend(dir.topic_id.as_deref());
+            let of_name = ids.entry((inventory.cluster_of(dir), &dir.topic)).or_default();
+            of_name.extend(dir.topic_id.as_deref());
         }
-        let mut by_name: BTreeMap<(&str, Option<&str>), Vec<usize>> = BTreeMap::new();
+        let mut by_name: BTreeMap<(&str, Option<&str>, Option<ClusterNumber>), Vec<usize>> = BTreeMap::new();
         for (at, dir) in inventory.partitions.iter().enumerate() {
-            let known = ids.get(dir.topic.as_str());
+            let cluster = inventory.cluster_of(dir);
+            let known = ids.get(&(cluster, dir.topic.as_str()));
             let only = known.filter(|known| known.len() == 1).and_then(|known| known.first().copied());
-            by_name.entry((&dir.topic, dir.topic_id.as_deref().or(only))).or_default().push(at);
+            let id = dir.topic_id.as_deref().or(only);
+            by_name.entry((&dir.topic, id, id.is_none().then_some(cluster))).or_default().push(at);
         }
         let mut of_partition = vec![0; inventory.partitions.len()];
         let mut all = Vec::with_capacity(by_name.len());
-        for ((name, id), partitions) in by_name {
+        for ((name, id, _), partitions) in by_name {
             for &at in &partitions {
                 if let Some(topic) = of_partition.get_mut(at) {
                     *topic = all.len();
                 }
             }
-            all.push(Topic { name: name.to_owned(), id: id.map(str::to_owned), partitions });
+            let dirs = partitions.iter().filter_map(|&at| inventory.partitions.get(at));
+            let clusters = dirs.map(|dir| inventory.cluster_of(dir)).collect();
+            all.push(Topic { name: name.to_owned(), id: id.map(str::to_owned), partitions, clusters });
         }
         Self { all, of_partition }
     }

@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &OffsetsArguments, out: &mut dyn Write) -> Result<E
         ));
     }
     let wanted = Wanted { groups: arguments.groups.clone() };
-    let body = Offsets::of(&audit.commits, &audit.report.findings, &wanted);
+    let body = Offsets::of(&audit.commits, &audit.clusters, &audit.report.findings, &wanted);
     audit.report.coverage.notes.append(&mut audit.commit_notes);
     let report = audit.report;
     let reading = match Reading::of_verdict(&report.verdict) {

@@ -20,7 +20,7 @@ pub use kept::{
 
 use crate::format::control::Outcome;
 use crate::format::internal::consumer_offsets::{GroupChange, GroupGeneration, OffsetCommit, Presence};
-use crate::units::{Offset, ProducerId};
+use crate::units::{ClusterNumber, Offset, ProducerId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Steps back that are kept; a group that is reset all the time says no more with the next one.
@@ -38,6 +38,7 @@ pub type PositionKey = (String, String, i32);
 /// Folds commits.
 #[derive(Clone, Debug, Default)]
 pub struct CommitHistory {
+    cluster: ClusterNumber,
     keep: Keep,
     positions: BTreeMap<PositionKey, Position>,
     groups: BTreeMap<String, Group>,
@@ -50,10 +51,16 @@ pub struct CommitHistory {
 }
 
 impl CommitHistory {
-    /// An empty history.
+    /// An empty history of a cluster: groups and topics of one name in another are others.
     #[must_use]
-    pub fn new(keep: Keep) -> Self {
-        Self { keep, ..Self::default() }
+    pub fn new(cluster: ClusterNumber, keep: Keep) -> Self {
+        Self { cluster, keep, ..Self::default() }
+    }
+
+    /// The cluster.
+    #[must_use]
+    pub const fn cluster(&self) -> ClusterNumber {
+        self.cluster
     }
 
     /// Takes what a record says; `at` is its own offset, `producer_id` is given inside a transaction.
@@ -189,6 +196,7 @@ impl CommitHistory {
             }
             let (group, topic, partition) = key.clone();
             self.resumed.push_back(Resumed {
+                cluster: self.cluster,
                 group,
                 topic,
                 partition,
@@ -221,6 +229,7 @@ impl CommitHistory {
         let topic_id = position.topic_id;
         let (group, topic, partition) = key;
         self.rewinds.push(Rewind {
+            cluster: self.cluster,
             group,
             topic,
             partition,
@@ -324,7 +333,7 @@ mod tests {
 
     /// Commits these positions one after the other; −1 deletes.
     fn history(keep: Keep, offsets: &[i64]) -> CommitHistory {
-        let mut history = CommitHistory::new(keep);
+        let mut history = CommitHistory::new(ClusterNumber(0), keep);
         for (at, &offset) in (0_i64..).zip(offsets) {
             history.change(Offset(at), None, None, commit_of(offset, None));
         }
@@ -333,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_position_that_a_later_generation_took_up_is_kept_and_one_that_went_on_is_not() {
-        let mut history = CommitHistory::new(Keep::default());
+        let mut history = CommitHistory::new(ClusterNumber(0), Keep::default());
         let generation = |number| GroupChange::Generation {
             group: "billing".to_owned(),
             generation: Some(GroupGeneration { number, protocol: GroupProtocol::Classic, members: Some(1) }),
@@ -381,7 +390,7 @@ mod tests {
 
     #[test]
     fn of_a_transactional_and_a_plain_commit_the_one_that_was_written_later_counts() {
-        let mut history = CommitHistory::new(Keep::Positions);
+        let mut history = CommitHistory::new(ClusterNumber(0), Keep::Positions);
         history.change(Offset(0), None, None, commit_of(5, None));
         history.change(Offset(1), None, Some(ProducerId(77)), commit_of(10, None));
         history.change(Offset(2), None, None, commit_of(30, None));
@@ -417,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_step_back_knows_generation_and_members() {
-        let mut history = CommitHistory::new(Keep::Newest(9));
+        let mut history = CommitHistory::new(ClusterNumber(0), Keep::Newest(9));
         let generation = |number, protocol, members| GroupChange::Generation {
             group: "billing".to_owned(),
             generation: Some(GroupGeneration { number, protocol, members }),

@@ -55,7 +55,7 @@ pub use crate::format::internal::transaction_state::{
 };
 pub use crate::format::{SnapshotEntry, TimestampType};
 pub use crate::units::LogStartSource;
-use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
+use crate::units::{ClusterNumber, FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 
 /// What lies beside a log and is known before its batches are read.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +64,8 @@ pub struct PartitionContext {
     pub topic: String,
     /// The partition's number.
     pub partition: i32,
+    /// The cluster that it is of.
+    pub cluster: ClusterNumber,
     /// Whether the name begins with `__`: no sequence judgement there.
     pub internal: bool,
     /// Whether a program of Kafka keeps its own state in the topic, as Connect does: how that is written is nobody's

@@ -16,7 +16,7 @@ use super::protection::earliest;
 use super::{EpochEnds, EpochSpan, Epochs, PartitionContext, PartitionFacts, Writer};
 use crate::error::AuditError;
 use crate::spill::{Catalog, CatalogWriter, Element, RunReader, Share, Sorter};
-use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
+use crate::units::{ClusterNumber, Offset, ProducerEpoch, ProducerId, Sequence};
 use std::io;
 use std::sync::OnceLock;
 
@@ -25,7 +25,9 @@ use std::sync::OnceLock;
 pub struct Session {
     /// Its producer id.
     pub producer_id: ProducerId,
-    /// Which of the id's sessions it is, from 1.
+    /// The cluster that gave it the id.
+    pub cluster: ClusterNumber,
+    /// Which of the id's sessions it is, from 1; those of several clusters are counted on.
     pub number: u32,
     /// Whether it wrote transactions.
     pub transactional: bool,
@@ -128,13 +130,38 @@ pub struct Written {
 #[derive(Clone, Debug)]
 struct WrittenEpoch {
     writer: Writer,
+    cluster: ClusterNumber,
     partition: usize,
     /// Whether it is a partition of the broker's own.
     internal: bool,
     span: EpochSpan,
 }
 
-compared_by!(WrittenEpoch, |this| (this.writer, this.partition, this.span.first_offset));
+compared_by!(WrittenEpoch, |this| (
+    this.writer.producer_id,
+    this.cluster,
+    this.writer,
+    this.partition,
+    this.span.first_offset
+));
+
+/// One epoch of a producer id, which each cluster gives out for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct WriterIn {
+    producer_id: ProducerId,
+    cluster: ClusterNumber,
+    writer: Writer,
+}
+
+impl WriterIn {
+    const fn of(
+        cluster: ClusterNumber,
+        producer_id: ProducerId,
+        producer_epoch: Option<ProducerEpoch>,
+    ) -> Self {
+        Self { producer_id, cluster, writer: Writer { producer_id, producer_epoch } }
+    }
+}
 
 impl Written {
     /// Nothing yet; each part of the work holds no more than its share.
@@ -156,7 +183,8 @@ impl Written {
     ) -> Result<(), AuditError> {
         for span in epochs.iter() {
             let writer = Writer { producer_id: span.producer_id, producer_epoch: span.producer_epoch };
-            self.sorter.push(WrittenEpoch { writer, partition, internal: context.internal, span })?;
+            let (cluster, internal) = (context.cluster, context.internal);
+            self.sorter.push(WrittenEpoch { writer, cluster, partition, internal, span })?;
         }
         Ok(())
     }
@@ -178,7 +206,8 @@ impl Written {
             for (session, epochs) in of_id.finish() {
                 let number = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
                 for producer_epoch in epochs {
-                    numbers.put(Writer { producer_id: session.producer_id, producer_epoch }, number)?;
+                    numbers
+                        .put(WriterIn::of(session.cluster, session.producer_id, producer_epoch), number)?;
                 }
                 sessions.put(number, session)?;
             }
@@ -186,8 +215,11 @@ impl Written {
         };
         for written in &mut written {
             let written = written?;
-            if of_id.producer_id().is_some_and(|id| id != written.writer.producer_id) {
-                end(std::mem::take(&mut of_id))?;
+            let (id, cluster) = (written.writer.producer_id, written.cluster);
+            if of_id.of().is_some_and(|of| of != (id, cluster)) {
+                let before =
+                    if of_id.of().is_some_and(|(before, _)| before == id) { of_id.count() } else { 0 };
+                end(std::mem::replace(&mut of_id, OfProducer { before, ..OfProducer::default() }))?;
             }
             of_id.add(&written);
         }
@@ -203,7 +235,7 @@ pub struct Sessions {
     /// By number: their order is that of producer ids, and of the sessions of each.
     by_number: Catalog<u32, Session>,
     /// Which session each id and epoch is of.
-    numbers: Catalog<Writer, u32>,
+    numbers: Catalog<WriterIn, u32>,
     failed: OnceLock<AuditError>,
 }
 
@@ -223,16 +255,26 @@ impl Sessions {
         written.sessions(Some)
     }
 
-    /// The number of the session that an id and epoch belong to.
+    /// The number of the session that an id and epoch of a cluster belong to.
     #[must_use]
-    pub fn number(&self, producer_id: ProducerId, producer_epoch: Option<ProducerEpoch>) -> Option<u32> {
-        self.unless_failed(self.numbers.find(&Writer { producer_id, producer_epoch })).flatten()
+    pub fn number(
+        &self,
+        cluster: ClusterNumber,
+        producer_id: ProducerId,
+        producer_epoch: Option<ProducerEpoch>,
+    ) -> Option<u32> {
+        self.unless_failed(self.numbers.find(&WriterIn::of(cluster, producer_id, producer_epoch))).flatten()
     }
 
-    /// The session that an id and epoch belong to.
+    /// The session that an id and epoch of a cluster belong to.
     #[must_use]
-    pub fn find(&self, producer_id: ProducerId, producer_epoch: Option<ProducerEpoch>) -> Option<Session> {
-        let number = self.number(producer_id, producer_epoch)?;
+    pub fn find(
+        &self,
+        cluster: ClusterNumber,
+        producer_id: ProducerId,
+        producer_epoch: Option<ProducerEpoch>,
+    ) -> Option<Session> {
+        let number = self.number(cluster, producer_id, producer_epoch)?;
         self.unless_failed(self.by_number.find(&number)).flatten()
     }
 
@@ -270,6 +312,8 @@ impl Sessions {
 /// The sessions of one producer id, each with its epochs; what it wrote comes by epoch and partition.
 #[derive(Debug, Default)]
 struct OfProducer {
+    /// Sessions of the id in clusters before.
+    before: usize,
     /// As they are if it wrote transactions.
     sessions: Vec<(Session, Vec<Option<ProducerEpoch>>)>,
     transactional: bool,
@@ -278,13 +322,24 @@ struct OfProducer {
 }
 
 impl OfProducer {
-    fn producer_id(&self) -> Option<ProducerId> {
-        self.sessions.first().map(|(session, _)| session.producer_id)
+    fn of(&self) -> Option<(ProducerId, ClusterNumber)> {
+        self.sessions.first().map(|(session, _)| (session.producer_id, session.cluster))
+    }
+
+    /// Sessions of the id so far.
+    fn count(&self) -> usize {
+        let own = if self.transactional { self.sessions.len() } else { self.sessions.len().min(1) };
+        self.before.saturating_add(own)
     }
 
     fn add(&mut self, written: &WrittenEpoch) {
-        let WrittenEpoch { writer: Writer { producer_id, producer_epoch }, partition, internal, span } =
-            written;
+        let WrittenEpoch {
+            writer: Writer { producer_id, producer_epoch },
+            cluster,
+            partition,
+            internal,
+            span,
+        } = written;
         let previous = self.sessions.last().and_then(|(_, epochs)| epochs.last()).copied();
         if previous != Some(*producer_epoch) {
             // A transaction of protocol 2 went before.
@@ -295,9 +350,11 @@ impl OfProducer {
                     from,
                     to: *producer_epoch,
                 });
-                let number = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX).saturating_add(1);
+                let before = self.before.saturating_add(self.sessions.len());
+                let number = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
                 let session = Session {
                     producer_id: *producer_id,
+                    cluster: *cluster,
                     number,
                     transactional: true,
                     start,
@@ -388,16 +445,31 @@ impl SessionSpan {
 impl Element for WrittenEpoch {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&u64::try_from(self.partition).unwrap_or(u64::MAX).to_le_bytes());
+        self.cluster.0.put(out);
         out.push(u8::from(self.internal));
         self.span.put(out);
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
         let partition = usize::try_from(u64::from_le_bytes(from.array()?)).map_err(io::Error::other)?;
+        let cluster = ClusterNumber(u32::take(from)?);
         let internal = from.array()? == [1];
         let span = EpochSpan::take(from)?;
         let writer = Writer { producer_id: span.producer_id, producer_epoch: span.producer_epoch };
-        Ok(Self { writer, partition, internal, span })
+        Ok(Self { writer, cluster, partition, internal, span })
+    }
+}
+
+impl Element for WriterIn {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.cluster.0.put(out);
+        self.writer.put(out);
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let cluster = ClusterNumber(u32::take(from)?);
+        let Writer { producer_id, producer_epoch } = Writer::take(from)?;
+        Ok(Self::of(cluster, producer_id, producer_epoch))
     }
 }
 
@@ -417,6 +489,7 @@ impl Element for Session {
             Writer { producer_id: self.producer_id, producer_epoch }.put(out);
         }
         self.number.put(out);
+        self.cluster.0.put(out);
         self.spans.put(out);
     }
 
@@ -437,6 +510,7 @@ impl Element for Session {
             first_epoch,
             last_epoch,
             number: u32::take(from)?,
+            cluster: ClusterNumber(u32::take(from)?),
             spans: Element::take(from)?,
         })
     }
@@ -537,19 +611,50 @@ mod tests {
     }
 
     #[test]
+    fn each_cluster_gives_out_its_own_producer_ids() {
+        let facts = [fold("D 5/0 0..4"), fold("X 5/0 0..0; +M 5/0; X 5/2 0..0; +M 5/2"), fold("D 5/1 0..0")];
+        let of =
+            |cluster| PartitionContext { cluster: ClusterNumber(cluster), ..PartitionContext::default() };
+        let (one, other) = (of(0), of(1));
+        let partitions = [(&one, &facts[0]), (&other, &facts[1]), (&one, &facts[2])];
+        for limit in [0, 1 << 20] {
+            let sessions = Sessions::build(&partitions, Share { limit, ..Share::default() }).unwrap();
+            let told: Vec<_> = sessions
+                .iter()
+                .map(|session| {
+                    (session.name(), session.cluster.0, session.transactional, session.spans.len())
+                })
+                .collect();
+            let expected = [("5#1", 0, false, 2), ("5#2", 1, true, 1), ("5#3", 1, true, 1)]
+                .map(|(name, cluster, is, spans)| (name.to_owned(), cluster, is, spans));
+            assert_eq!(told, expected);
+            let number = |cluster, epoch| {
+                sessions.number(ClusterNumber(cluster), ProducerId(5), Some(ProducerEpoch(epoch)))
+            };
+            assert_eq!(
+                [number(0, 0), number(1, 0), number(1, 2), number(0, 2)],
+                [Some(0), Some(1), Some(2), None]
+            );
+        }
+    }
+
+    #[test]
     fn lookup_finds_the_session_and_its_place_in_each_partition() {
         let facts = [fold("D 5/0 0..4; X 7/4 0..0; +M 7/4; X 7/6 0..0"), fold("D 5/0 0..1; D 5/1 0..0")];
         let context = PartitionContext::default();
         let partitions = [(&context, &facts[0]), (&context, &facts[1])];
         let sessions = Sessions::build(&partitions, Share { limit: 0, ..Share::default() }).unwrap();
-        let session = sessions.find(ProducerId(5), Some(ProducerEpoch(1))).unwrap();
-        assert_eq!(sessions.find(ProducerId(5), Some(ProducerEpoch(0))).as_ref(), Some(&session));
-        assert_eq!(sessions.number(ProducerId(5), Some(ProducerEpoch(0))), Some(0));
+        let session = sessions.find(ClusterNumber(0), ProducerId(5), Some(ProducerEpoch(1))).unwrap();
+        assert_eq!(
+            sessions.find(ClusterNumber(0), ProducerId(5), Some(ProducerEpoch(0))).as_ref(),
+            Some(&session)
+        );
+        assert_eq!(sessions.number(ClusterNumber(0), ProducerId(5), Some(ProducerEpoch(0))), Some(0));
         assert_eq!(session.in_partition(1).unwrap().last_offset, Offset(2));
         assert_eq!(session.in_partition(1).unwrap().records, 3);
-        let seven = sessions.find(ProducerId(7), Some(ProducerEpoch(6))).unwrap();
+        let seven = sessions.find(ClusterNumber(0), ProducerId(7), Some(ProducerEpoch(6))).unwrap();
         let (from, to) = (Some(ProducerEpoch(4)), Some(ProducerEpoch(6)));
         assert_eq!(seven.start, SessionStart::EpochStep { from, to });
-        assert_eq!(sessions.find(ProducerId(9), None), None);
+        assert_eq!(sessions.find(ClusterNumber(0), ProducerId(9), None), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Finds the partitions below the paths that a user names, and puts the inventory together.
 
 use super::archive;
+use super::clusters;
 use super::inventory::{Inventory, LogDir, LogDirScope};
 use super::listing::{Listing, some_names};
 use super::log_dir::LogDirFiles;
@@ -8,6 +9,7 @@ use super::partition::{Around, read, read_deleted};
 use super::replicas;
 use super::walk::Walk;
 use crate::error::AuditError;
+use crate::units::ClusterNumber;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -86,6 +88,7 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
             scope: if found.whole { LogDirScope::Whole } else { LogDirScope::Surroundings },
             broker_id: files.properties.broker_id,
             cluster_id: files.properties.cluster_id,
+            cluster: ClusterNumber::default(),
             directory_id: files.properties.directory_id,
             clean_shutdown: files.clean_shutdown,
             broker_epoch: files.broker_epoch,
@@ -99,6 +102,7 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
         let order = |p: &crate::input::PartitionDir| (p.partition, p.broker_id);
         (a.topic.as_str(), order(a), &a.path, a.state).cmp(&(b.topic.as_str(), order(b), &b.path, b.state))
     });
+    inventory.clusters = clusters::number(&inventory.partitions, &mut inventory.log_dirs, &mut walk.remarks);
     inventory.replica_groups =
         replicas::group(&mut inventory.partitions, &inventory.log_dirs, &mut walk.remarks);
     inventory.archives = walk.archives.all().to_vec();

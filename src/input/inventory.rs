@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::identity::FileIdentity;
 use super::place::FilePlace;
 use crate::format::{Damage, segment::TailExpectation};
-use crate::units::{LeaderEpoch, LogStartSource, Offset, Timestamp};
+use crate::units::{ClusterNumber, LeaderEpoch, LogStartSource, Offset, Timestamp};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub struct Inventory {
     /// The directories that hold the partitions, one entry of `log.dirs` each, sorted by path.
     pub log_dirs: Vec<LogDir>,
+    /// The clusters that they are of, by number.
+    pub clusters: Vec<Cluster>,
     /// Every directory of a partition, and with [`super::Leftovers::List`] what is left over of one.
     pub partitions: Vec<PartitionDir>,
     /// `-delete` directories that are set aside: not audited, and looked into only for what they say of the
@@ -42,6 +44,12 @@ impl Inventory {
     #[must_use]
     pub fn log_dir(&self, partition: &PartitionDir) -> Option<&LogDir> {
         self.log_dirs.get(partition.log_dir)
+    }
+
+    /// The cluster of a partition.
+    #[must_use]
+    pub fn cluster_of(&self, partition: &PartitionDir) -> ClusterNumber {
+        self.log_dir(partition).map_or_else(ClusterNumber::default, |log_dir| log_dir.cluster)
     }
 
     /// The other partitions in the replica group of the partition at `index`.
@@ -96,6 +104,8 @@ pub struct LogDir {
     pub broker_id: Option<i32>,
     /// `cluster.id` of `meta.properties`.
     pub cluster_id: Option<String>,
+    /// Which of [`Inventory::clusters`] it is of.
+    pub cluster: ClusterNumber,
     /// `directory.id` of `meta.properties` (KIP-858).
     pub directory_id: Option<String>,
     /// Whether the marker of an orderly shutdown is there; `None` when nothing shows that this is
@@ -111,6 +121,15 @@ pub struct LogDir {
     pub bytes: u64,
     /// The newest time of one of its own files.
     pub newest_file_time: Option<Timestamp>,
+}
+
+/// Log directories of one cluster, as far as files show it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cluster {
+    /// `cluster.id`, where a `meta.properties` tells it.
+    pub id: Option<String>,
+    /// The directories, as the user would write them.
+    pub log_dirs: Vec<String>,
 }
 
 /// How much of a log directory is audited.

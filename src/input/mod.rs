@@ -11,6 +11,7 @@
 mod archive;
 mod changes;
 mod choice;
+mod clusters;
 mod discover;
 mod files;
 mod identity;
@@ -39,7 +40,7 @@ pub use choice::{NamePattern, PartitionChoice, PartitionPattern};
 pub use discover::{DiscoverOptions, Leftovers, discover, is_packed_archive};
 pub use identity::FileIdentity;
 pub use inventory::{
-    FileDamage, Inventory, LeaderEpochStart, LogDir, LogDirScope, NameSource, Note, PartitionDir,
+    Cluster, FileDamage, Inventory, LeaderEpochStart, LogDir, LogDirScope, NameSource, Note, PartitionDir,
     ReplicaBasis, ReplicaGroup, SegmentFile, SegmentRole, Selection, SideFile, State,
 };
 pub(crate) use misnamed::offsets_against_name;

@@ -77,7 +77,7 @@ enum Relation {
     Copies(ReplicaBasis),
     /// Their topic ids differ.
     TwoTopics,
-    /// Their cluster ids differ.
+    /// They are of two clusters, or may be.
     TwoClusters,
     /// Nothing tells.
     Unknown,
@@ -86,19 +86,22 @@ enum Relation {
 fn compare(a: &PartitionDir, b: &PartitionDir, log_dirs: &[LogDir], topic_ids: usize) -> Relation {
     let cluster = |partition: &PartitionDir| log_dirs.get(partition.log_dir)?.cluster_id.as_deref();
     let clusters = (cluster(a), cluster(b));
+    // One without an id that may be of either of two joins none of them, and not these two with each other.
+    let number = |partition: &PartitionDir| log_dirs.get(partition.log_dir).map(|log_dir| log_dir.cluster);
+    let differ = number(a) != number(b);
     let brokers = a.broker_id.zip(b.broker_id);
     if let (Some(id_a), Some(id_b)) = (&a.topic_id, &b.topic_id) {
         return match brokers {
             _ if id_a != id_b => Relation::TwoTopics,
             // The id of `__cluster_metadata` is the same in every cluster.
-            _ if a.topic == CLUSTER_METADATA && differ(clusters) => Relation::TwoClusters,
+            _ if a.topic == CLUSTER_METADATA && differ => Relation::TwoClusters,
             Some((broker_a, broker_b)) if broker_a == broker_b => Relation::Copies(ReplicaBasis::SameBroker),
             _ => Relation::Copies(ReplicaBasis::TopicId),
         };
     }
     let one_lacks_its_id = a.topic_id.is_some() != b.topic_id.is_some();
     match (clusters, brokers) {
-        _ if differ(clusters) => Relation::TwoClusters,
+        _ if differ => Relation::TwoClusters,
         // Which of the topics of this name it belongs to cannot be told.
         _ if one_lacks_its_id && topic_ids > 1 => Relation::Unknown,
         ((Some(_), Some(_)), Some((x, y))) if x == y => Relation::Copies(ReplicaBasis::SameBroker),
@@ -108,11 +111,6 @@ fn compare(a: &PartitionDir, b: &PartitionDir, log_dirs: &[LogDir], topic_ids: u
         // every record would be a duplicate.
         _ => Relation::Copies(ReplicaBasis::NameOnly),
     }
-}
-
-/// Whether both ids are known and not the same.
-fn differ(clusters: (Option<&str>, Option<&str>)) -> bool {
-    matches!(clusters, (Some(a), Some(b)) if a != b)
 }
 
 impl Relation {

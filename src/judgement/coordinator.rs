@@ -55,7 +55,12 @@ pub(super) enum Fate {
 }
 
 /// What is known of one transaction; nothing where the newest value is not among the files.
-pub(super) fn of(ids: &TransactionalIds, context: &PartitionContext, span: &TransactionSpan) -> Option<Told> {
+pub(super) fn of(
+    ids: &[&TransactionalIds],
+    context: &PartitionContext,
+    span: &TransactionSpan,
+) -> Option<Told> {
+    let ids = ids.get(usize::try_from(context.cluster.0).ok()?)?;
     let mut users = ids.of_producer(span.producer_id);
     let name = users.next().filter(|_| users.next().is_none())?;
     let state = ids.get(name)?.last.as_ref()?;
@@ -166,7 +171,7 @@ mod tests {
     fn open(ids: &TransactionalIds, now: i64) -> Finding {
         let (context, facts) = fold_in(PartitionContext::default(), "X 7/1 0..2");
         let decisions = Decisions::default();
-        let beside = Beside { ids, decisions: &decisions, continued: &[], as_of: Some(START + now) };
+        let beside = Beside { ids: &[ids], decisions: &decisions, continued: &[], as_of: Some(START + now) };
         judge(&[(&context, &facts)], beside).remove(0)
     }
 

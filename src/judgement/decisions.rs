@@ -14,8 +14,10 @@
 //! decisions that carry the next epoch.
 
 use super::Partition;
-use crate::facts::{Outcome, PartitionFacts, TransactionMetadata, TransactionSpan, TransactionStatus};
-use crate::units::{Offset, ProducerId};
+use crate::facts::{
+    Outcome, PartitionContext, PartitionFacts, TransactionMetadata, TransactionSpan, TransactionStatus,
+};
+use crate::units::{ClusterNumber, Offset, ProducerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Markers of one transaction are written at once; clocks of brokers differ by less.
@@ -47,8 +49,12 @@ fn names(partitions: &[(String, Vec<i32>)], topic: &str, partition: i32) -> bool
     partitions.iter().any(|(name, numbers)| name == topic && numbers.contains(&partition))
 }
 
-/// A transaction in one partition: topic, partition, producer, first offset.
-type Place = (String, i32, ProducerId, Offset);
+/// A transaction in one partition: cluster, topic, partition, producer, first offset.
+type Place = (ClusterNumber, String, i32, ProducerId, Offset);
+
+fn place(context: &PartitionContext, span: &TransactionSpan) -> Place {
+    (context.cluster, context.topic.clone(), context.partition, span.producer_id, span.first_offset)
+}
 
 /// A transaction that is asked about, and what was answered.
 #[derive(Clone, Debug)]
@@ -76,7 +82,7 @@ struct Ending {
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     by_place: BTreeMap<Place, Question>,
-    places: BTreeMap<ProducerId, Vec<Place>>,
+    places: BTreeMap<(ClusterNumber, ProducerId), Vec<Place>>,
 }
 
 impl Decisions {
@@ -89,19 +95,20 @@ impl Decisions {
                 facts.transactions.iter().map(move |span| (context, facts, span))
             })
         };
-        let committed: BTreeSet<ProducerId> = spans()
+        let committed: BTreeSet<(ClusterNumber, ProducerId)> = spans()
             .filter(|(.., span)| span.outcome == Outcome::Committed)
-            .map(|(.., span)| span.producer_id)
+            .map(|(context, _, span)| (context.cluster, span.producer_id))
             .collect();
         let mut this = Self::default();
         for (context, facts, span) in spans() {
+            let producer = (context.cluster, span.producer_id);
             let is_asked = span.is_without_end()
                 || (span.outcome == Outcome::Aborted
                     && span.marker_epoch == span.producer_epoch
-                    && committed.contains(&span.producer_id));
+                    && committed.contains(&producer));
             if is_asked {
-                let place = (context.topic.clone(), context.partition, span.producer_id, span.first_offset);
-                this.places.entry(span.producer_id).or_default().push(place.clone());
+                let place = place(context, span);
+                this.places.entry(producer).or_default().push(place.clone());
                 let marker_before = if span.is_without_end() { marker_before(facts, span) } else { None };
                 let newest = [None, None];
                 let question =
@@ -118,8 +125,8 @@ impl Decisions {
         self.by_place.is_empty()
     }
 
-    /// Takes the next value of a transactional id.
-    pub fn hear(&mut self, state: &TransactionMetadata) {
+    /// Takes the next value of a transactional id of a cluster.
+    pub fn hear(&mut self, cluster: ClusterNumber, state: &TransactionMetadata) {
         let outcome = match state.status {
             TransactionStatus::PrepareCommit => Outcome::Committed,
             TransactionStatus::PrepareAbort => Outcome::Aborted,
@@ -133,14 +140,14 @@ impl Decisions {
         };
         let (Some(start), Some(decided)) = (state.start, state.last_update) else { return };
         let (start, decided) = (start.0, decided.0);
-        for place in self.places.get(&state.producer_id).into_iter().flatten() {
+        for place in self.places.get(&(cluster, state.producer_id)).into_iter().flatten() {
             let Some(question) = self.by_place.get_mut(place) else { continue };
             let data = question.span.producer_epoch;
             let is_of_epoch = state
                 .producer_epoch
                 .zip(data)
                 .is_some_and(|(state, data)| state == data || data.0.checked_add(1) == Some(state.0));
-            if !is_of_epoch || !names(&state.partitions, &place.0, place.1) {
+            if !is_of_epoch || !names(&state.partitions, &place.1, place.2) {
                 continue;
             }
             let decision = || Decision { outcome, start, decided, partitions: state.partitions.clone() };
@@ -150,8 +157,7 @@ impl Decisions {
 
     fn question(&self, (context, _): Partition<'_>, span: &TransactionSpan) -> Option<&Question> {
         // A lookup borrows a pair of them only with an owned name.
-        let place = (context.topic.clone(), context.partition, span.producer_id, span.first_offset);
-        self.by_place.get(&place)
+        self.by_place.get(&place(context, span))
     }
 
     /// The decision to commit during whose transaction this part was aborted, by somebody else than the coordinator.
@@ -262,7 +268,7 @@ pub(super) mod tests {
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
         let mut decisions = Decisions::asked(&partitions);
         for state in states {
-            decisions.hear(state);
+            decisions.hear(ClusterNumber::default(), state);
         }
         let at = partitions[0];
         let span = &at.1.transactions[0];
@@ -319,7 +325,7 @@ pub(super) mod tests {
             let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
             let mut decisions = Decisions::asked(&partitions);
             for state in states {
-                decisions.hear(state);
+                decisions.hear(ClusterNumber::default(), state);
             }
             let open = partitions[0].1.transactions.iter().find(|span| span.is_without_end()).unwrap();
             decisions.ended(partitions[0], open).map(|(outcome, _)| outcome)

@@ -56,8 +56,8 @@ pub fn leader_epochs(partitions: &[Partition<'_>]) -> Vec<Finding> {
 /// What other files say of the logs that are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside<'a> {
-    /// What `__transaction_state` says.
-    pub ids: &'a TransactionalIds,
+    /// What `__transaction_state` says, by the number of the cluster.
+    pub ids: &'a [&'a TransactionalIds],
     /// What it says of transactions that the logs leave open.
     pub decisions: &'a Decisions,
     /// Where sequences go on from deleted logs.
@@ -142,7 +142,7 @@ mod tests {
         let sessions = Sessions::build(&partitions, crate::spill::Share::default()).unwrap();
         for (examples, listed) in [(Examples::All, 49), (Examples::AtMost(3), 3)] {
             let (ids, decisions) = (TransactionalIds::default(), Decisions::default());
-            let beside = Beside { ids: &ids, decisions: &decisions, continued: &[], as_of: None };
+            let beside = Beside { ids: &[&ids], decisions: &decisions, continued: &[], as_of: None };
             for finding in single_facts(&partitions, &sessions, Copies::Unknown, beside, examples) {
                 let (list, omitted) = if finding.gaps.is_empty() {
                     (finding.stretches.len(), finding.stretches_omitted)

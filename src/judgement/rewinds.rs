@@ -13,6 +13,7 @@ use crate::facts::{Rewind, RewindKind, Then};
 use crate::finding::phrase::{moment, offsets};
 use crate::finding::{Code, Confidence, Finding, RewindReport, StepKind, Window};
 use crate::relations::Relations;
+use crate::units::ClusterNumber;
 use std::collections::BTreeMap;
 
 /// One finding for each group and topic, without ids.
@@ -21,15 +22,15 @@ pub fn judge(relations: &Relations, examples: Examples) -> Vec<Finding> {
     if relations.rewinds.is_empty() {
         return Vec::new();
     }
-    let mut by_group: BTreeMap<(&str, &str), (Vec<&Rewind>, usize)> = BTreeMap::new();
+    let mut by_group: BTreeMap<(ClusterNumber, &str, &str), (Vec<&Rewind>, usize)> = BTreeMap::new();
     for (rewind, twice) in relations.rewinds.iter().zip(surplus(relations)) {
-        let (steps, copies) = by_group.entry((&rewind.group, &rewind.topic)).or_default();
+        let (steps, copies) = by_group.entry((rewind.cluster, &rewind.group, &rewind.topic)).or_default();
         steps.push(rewind);
         *copies += twice;
     }
     by_group
         .into_iter()
-        .map(|((group, topic), (steps, twice))| of_group(group, topic, &steps, twice, examples))
+        .map(|((_, group, topic), (steps, twice))| of_group(group, topic, &steps, twice, examples))
         .collect()
 }
 
@@ -61,24 +62,28 @@ pub fn reported(rewind: &Rewind) -> RewindReport {
 
 /// How many surplus copies stand between the two positions of each step back.
 fn surplus(relations: &Relations) -> Vec<usize> {
+    // A topic by the first of its name: names are told apart by the cluster.
     let topic = |name: &str| relations.topics.iter().position(|topic| topic.name == name);
-    let mut ends: Vec<([i64; 3], usize)> = Vec::new();
+    let topic = |name: &str| topic(name).and_then(|topic| i64::try_from(topic).ok());
+    let mut ends: Vec<([i64; 4], usize)> = Vec::new();
     for (at, rewind) in relations.rewinds.iter().enumerate() {
-        let Some(topic) = topic(&rewind.topic).and_then(|topic| i64::try_from(topic).ok()) else { continue };
+        let Some(topic) = topic(&rewind.topic) else { continue };
         for offset in [rewind.to, rewind.from] {
-            ends.push(([topic, rewind.partition.into(), offset.0], at));
+            ends.push(([rewind.cluster.0.into(), topic, rewind.partition.into(), offset.0], at));
         }
     }
+    let of_topic: Vec<Option<i64>> = relations.topics.iter().map(|one| topic(&one.name)).collect();
     ends.sort_unstable();
     let places = relations.groups.pairs().filter_map(|pair| {
         let note = relations.partition(pair.later.partition)?;
-        Some([i64::from(note.topic), note.partition.into(), pair.later.offset.0])
+        let topic = of_topic.get(usize::try_from(note.topic).ok()?).copied().flatten()?;
+        Some([note.cluster.0.into(), topic, note.partition.into(), pair.later.offset.0])
     });
     let mut below = 0_usize;
     // What stands below the first of the two ends, and then what stands between them.
     let mut between: Vec<Option<usize>> = vec![None; relations.rewinds.len()];
     let mut ends = ends.into_iter().peekable();
-    let mut reach = |below: usize, place: Option<&[i64; 3]>| {
+    let mut reach = |below: usize, place: Option<&[i64; 4]>| {
         while let Some((_, at)) = ends.next_if(|(end, _)| place.is_none_or(|place| end <= place)) {
             if let Some(between) = between.get_mut(at) {
                 *between = Some(between.map_or(below, |first| below - first));
@@ -188,6 +193,7 @@ mod tests {
             topic_id: None,
             caught_up: None,
             caught_up_at: None,
+            cluster: ClusterNumber(0),
             group: "billing".to_owned(),
             topic: "orders".to_owned(),
             partition: 3,

@@ -523,6 +523,7 @@ mod tests {
     use crate::facts::script::fold_partitions;
     use crate::facts::{TransactionMetadata, TransactionStatus};
     use crate::judgement::decisions::tests::state;
+    use crate::units::ClusterNumber;
 
     fn judged(scripts: &[&str]) -> Vec<(Severity, Confidence, usize)> {
         let all = fold_partitions(scripts);
@@ -589,7 +590,7 @@ mod tests {
             let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
             let mut decisions = Decisions::asked(&partitions);
             for state in states {
-                decisions.hear(state);
+                decisions.hear(ClusterNumber::default(), state);
             }
             judged_with(&partitions, &decisions)
         };

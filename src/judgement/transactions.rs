@@ -341,6 +341,7 @@ mod tests {
     use crate::facts::{Snapshot, SnapshotEntry, TransactionStatus, TransactionalIds};
     use crate::judgement::Decisions;
     use crate::judgement::decisions::tests::state;
+    use crate::units::ClusterNumber;
     use crate::units::{Offset, ProducerEpoch};
 
     fn judged_at(scripts: &[&str], as_of: i64) -> Vec<Finding> {
@@ -351,7 +352,7 @@ mod tests {
 
     fn judge_at(partitions: &[Partition<'_>], as_of: Option<i64>) -> Vec<Finding> {
         let (ids, decisions) = (TransactionalIds::default(), Decisions::default());
-        judge(partitions, Beside { ids: &ids, decisions: &decisions, continued: &[], as_of })
+        judge(partitions, Beside { ids: &[&ids], decisions: &decisions, continued: &[], as_of })
     }
 
     fn judged(scripts: &[&str]) -> Vec<Finding> {
@@ -440,9 +441,9 @@ mod tests {
         let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
         let told = |status| {
             let mut decisions = Decisions::asked(&partitions);
-            decisions.hear(&state(status, 1, [0, 5], &[0, 1]));
+            decisions.hear(ClusterNumber::default(), &state(status, 1, [0, 5], &[0, 1]));
             let ids = TransactionalIds::default();
-            let beside = Beside { ids: &ids, decisions: &decisions, continued: &[], as_of: None };
+            let beside = Beside { ids: &[&ids], decisions: &decisions, continued: &[], as_of: None };
             let finding = judge(&partitions, beside).remove(0);
             let says = |list: &[String], words: &str| list.iter().any(|line| line.contains(words));
             (

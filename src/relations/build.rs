@@ -524,7 +524,7 @@ mod tests {
     use super::*;
     use crate::candidates::Fingerprint;
     use crate::relations::{BatchPlace, TimeSource};
-    use crate::units::{FilePosition, Offset, ProducerId};
+    use crate::units::{ClusterNumber, FilePosition, Offset, ProducerId};
 
     fn candidate(partition: u32, offset: i64, time: i64, session: Option<u32>) -> Candidate {
         Candidate {
@@ -612,6 +612,7 @@ mod tests {
         let topic = |topic| PartitionNote {
             topic,
             partition: 0,
+            cluster: ClusterNumber(0),
             directory: String::new(),
             called: None,
             broker_id: None,

@@ -25,7 +25,7 @@ pub use sessions::SessionNotes;
 use crate::error::AuditError;
 use crate::facts::{GroupCommits, Resumed, Rewind};
 use crate::finding::Visibility;
-use crate::units::{FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
+use crate::units::{ClusterNumber, FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 use serde::{Deserialize, Serialize};
 
 /// The version of the structure; a reader refuses a larger one.
@@ -88,6 +88,9 @@ impl Relations {
 /// How far a consumer group came in one partition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionNote {
+    /// The cluster, where several were given.
+    #[serde(default)]
+    pub cluster: ClusterNumber,
     /// The group.
     pub group: String,
     /// The topic that it reads.
@@ -158,6 +161,9 @@ pub struct PartitionNote {
     pub topic: u32,
     /// The partition's number.
     pub partition: i32,
+    /// The cluster that it is of.
+    #[serde(default)]
+    pub cluster: ClusterNumber,
     /// The directory, as the report names it.
     pub directory: String,
     /// How sentences call it, where its topic and number are enough to find its records.

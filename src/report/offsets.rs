@@ -15,7 +15,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Offsets {
-    /// Each group in each partition that it reads, by group, topic and partition.
+    /// The clusters, where the files are of several; `cluster` counts in this list from 0 on.
+    #[serde(default)]
+    pub clusters: Vec<Cluster>,
+    /// Each group in each partition that it reads, by cluster, group, topic and partition.
     pub groups: Vec<GroupPosition>,
     /// The generations of each group.
     pub generations: Vec<GroupGenerations>,
@@ -28,10 +31,23 @@ pub struct Offsets {
     pub findings: Vec<Finding>,
 }
 
+/// One of several clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cluster {
+    /// `cluster.id` of `meta.properties`; `null` where no such file tells it.
+    pub cluster_id: Option<String>,
+    /// Its log directories.
+    pub directories: Vec<String>,
+}
+
 /// Where a group is in one partition, and how it came there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupPosition {
+    /// Its cluster, where there are several: an index into `clusters`.
+    #[serde(default)]
+    pub cluster: u32,
     /// The group.
     pub group: String,
     /// The topic that it reads.
@@ -76,6 +92,9 @@ pub struct CommitReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupGenerations {
+    /// Its cluster, where there are several: an index into `clusters`.
+    #[serde(default)]
+    pub cluster: u32,
     /// The group.
     pub group: String,
     /// In order, without repeats.
@@ -116,28 +135,41 @@ impl Wanted {
 }
 
 impl Offsets {
-    /// What the commits say of the wanted groups.
+    /// What the commits of each of the clusters say of the wanted groups.
     #[must_use]
-    pub fn of(history: &CommitHistory, findings: &[Finding], wanted: &Wanted) -> Self {
+    pub fn of(
+        histories: &[CommitHistory],
+        clusters: &[Cluster],
+        findings: &[Finding],
+        wanted: &Wanted,
+    ) -> Self {
+        let mut this = Self {
+            clusters: if clusters.len() > 1 { clusters.to_vec() } else { Vec::new() },
+            findings: findings.iter().filter(|finding| belongs(finding, wanted)).cloned().collect(),
+            ..Self::default()
+        };
+        histories.iter().for_each(|history| this.add(history, wanted));
+        this
+    }
+
+    fn add(&mut self, history: &CommitHistory, wanted: &Wanted) {
+        let cluster = history.cluster().0;
         let mut rewinds: BTreeMap<(&str, &str, i32), Vec<&Rewind>> = BTreeMap::new();
         for rewind in history.rewinds() {
             let key = (rewind.group.as_str(), rewind.topic.as_str(), rewind.partition);
             rewinds.entry(key).or_default().push(rewind);
         }
         let groups = history.positions().filter(|((group, ..), _)| wanted.has(group));
-        let groups = groups.map(|(key, position)| {
+        self.groups.extend(groups.map(|(key, position)| {
             let steps = rewinds.remove(&(key.0.as_str(), key.1.as_str(), key.2)).unwrap_or_default();
-            GroupPosition::of(key, position, &steps)
-        });
-        let groups = groups.collect();
+            GroupPosition { cluster, ..GroupPosition::of(key, position, &steps) }
+        }));
         let generations = history.groups().filter(|(name, _)| wanted.has(name));
-        Self {
-            groups,
-            generations: generations.map(|(name, group)| generations_of(name, group)).collect(),
-            rewinds_omitted: history.rewinds_omitted(),
-            uncommitted: history.uncommitted(),
-            findings: findings.iter().filter(|finding| belongs(finding, wanted)).cloned().collect(),
-        }
+        self.generations.extend(
+            generations.map(|(name, group)| GroupGenerations { cluster, ..generations_of(name, group) }),
+        );
+        self.rewinds_omitted += history.rewinds_omitted();
+        self.uncommitted += history.uncommitted();
     }
 }
 
@@ -153,6 +185,7 @@ impl GroupPosition {
     fn of((group, topic, partition): &PositionKey, position: &Position, rewinds: &[&Rewind]) -> Self {
         let listed = u64::try_from(position.commits.len()).unwrap_or(u64::MAX);
         Self {
+            cluster: 0,
             group: group.clone(),
             topic: topic.clone(),
             partition: *partition,
@@ -191,6 +224,7 @@ fn generations_of(name: &str, group: &Group) -> GroupGenerations {
         at_offset: start.at_offset.0,
     };
     GroupGenerations {
+        cluster: 0,
         group: name.to_owned(),
         generations: group.generations.iter().map(generation).collect(),
         generations_omitted: group.generations_omitted,

@@ -23,6 +23,7 @@ use super::internal_topics::InternalTopics;
 use super::logs::newest_time;
 use super::pass::{self, Pass, Subject};
 use super::prepare::{Chosen, subject};
+use super::replicas;
 use super::topics::Topics;
 use super::watch::LateStop;
 use super::{AuditOptions, Stage, compared, in_pool};
@@ -80,8 +81,9 @@ fn compare_all(
 ) -> Result<SideBySide, AuditError> {
     let mut inventory = input::discover(sides, &options.discover())?;
     let large = LargeBatches::new(options.limits);
-    let every: Vec<usize> = (0..inventory.partitions.len()).collect();
-    let internal = InternalTopics::read(&inventory, &every, options);
+    // Commits that two replicas hold were made once.
+    let leaders = replicas::leaders(&inventory, options.mode);
+    let internal = InternalTopics::read(&inventory, &leaders, options);
     let chosen = |topic: &str, partition| options.partitions.chooses(topic, partition);
     let given = names.in_inventory(&inventory);
     inventory
@@ -238,7 +240,7 @@ fn compare_all(
     };
     let (mut coverage, complete) = super::assemble::coverage_alone(&parts);
     // Events name them in sentences alone.
-    coverage.names.extend(internal.commits.rewinds().iter().map(|rewind| ("group", rewind.group.clone())));
+    coverage.names.extend(internal.rewinds().into_iter().map(|rewind| ("group", rewind.group)));
     sessions.check()?;
     relations.check()?;
     let reading = if interrupted { Reading::Interrupted } else { Reading::of_complete(complete) };

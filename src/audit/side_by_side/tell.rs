@@ -279,7 +279,7 @@ pub(super) fn events(
     let mut events = judgement::events(
         &chosen,
         &Sessions::build(&chosen, share.clone())?,
-        internal.commits.rewinds(),
+        &internal.rewinds(),
         findings,
         &internal.producer_id_blocks(),
     );

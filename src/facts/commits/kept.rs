@@ -1,13 +1,16 @@
 //! What is kept of commits: steps back, positions, generations.
 
 use crate::format::internal::consumer_offsets::{GroupGeneration, GroupProtocol};
-use crate::units::{LeaderEpoch, Offset, ProducerId};
+use crate::units::{ClusterNumber, LeaderEpoch, Offset, ProducerId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
 /// A group's position stepped back: what lies between was read again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rewind {
+    /// The cluster, where several were given.
+    #[serde(default)]
+    pub cluster: ClusterNumber,
     /// The group.
     pub group: String,
     /// The topic that it reads.
@@ -53,6 +56,9 @@ pub struct Rewind {
 /// them, had begun anew in between, and read on from there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Resumed {
+    /// The cluster, where several were given.
+    #[serde(default)]
+    pub cluster: ClusterNumber,
     /// The group.
     pub group: String,
     /// The topic that it reads.

@@ -39,9 +39,8 @@ fn positions(relations: &Relations, at: u32) -> Vec<(&str, Offset)> {
     let note = pair::partition(relations, at);
     let topic = note.and_then(|note| relations.topics.get(usize::try_from(note.topic).ok()?));
     let Some((note, topic)) = note.zip(topic) else { return Vec::new() };
-    let here = relations
-        .positions
-        .iter()
-        .filter(|position| position.topic == topic.name && position.partition == note.partition);
+    let here = relations.positions.iter().filter(|position| {
+        (position.cluster, &position.topic, position.partition) == (note.cluster, &topic.name, note.partition)
+    });
     here.map(|position| (position.group.as_str(), position.highest)).collect()
 }

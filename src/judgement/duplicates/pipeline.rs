@@ -47,11 +47,13 @@ fn rewind<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
     if in_both.is_empty() {
         return None;
     }
+    let cluster = pair.partition(&pair.later)?.cluster;
     pair.relations.rewinds.iter().find(|rewind| {
         let at = rewind.at_offset;
         // Who was back before the later writer's first commit had no part in what that one wrote.
         let went_on = |first: Offset| rewind.caught_up_at.is_none_or(|back| back >= first);
         rewind.kind == RewindKind::SteppedBack
+            && rewind.cluster == cluster
             && in_both.iter().any(|(before, commits)| {
                 commits.group == rewind.group
                     && before.first_offset < at
@@ -74,7 +76,8 @@ fn source_rewind<'r>(pair: &Pair<'r>) -> Option<&'r Rewind> {
             .is_none_or(|earlier| rewind.timestamp.is_none_or(|at| earlier <= at))
             && stamped(&pair.later).is_none_or(|later| rewind.timestamp.is_none_or(|at| at <= later));
         rewind.kind == RewindKind::SteppedBack
-            && (&rewind.topic, rewind.partition) == (&topic.name, note.partition)
+            && (rewind.cluster, &rewind.topic, rewind.partition)
+                == (note.cluster, &topic.name, note.partition)
             && (rewind.to..rewind.from).contains(&source.offset)
             && between
     })

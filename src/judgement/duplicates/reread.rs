@@ -12,6 +12,7 @@ use crate::facts::{Rewind, RewindKind};
 use crate::finding::Finding;
 use crate::judgement::rewinds;
 use crate::relations::{Relations, SessionNote};
+use crate::units::ClusterNumber;
 use std::collections::BTreeMap;
 
 /// How far a commit may be from the output that it goes with: `auto.commit.interval.ms` is five seconds by default.
@@ -22,7 +23,7 @@ const NEVER_BACK_MS: i64 = 15 * 60 * 1000;
 /// The steps back by topic and partition, in order of time.
 struct Steps<'r> {
     relations: &'r Relations,
-    by_place: BTreeMap<(&'r str, i32), Vec<(i64, &'r Rewind)>>,
+    by_place: BTreeMap<(ClusterNumber, &'r str, i32), Vec<(i64, &'r Rewind)>>,
 }
 
 impl<'r> Steps<'r> {
@@ -30,7 +31,10 @@ impl<'r> Steps<'r> {
         let mut by_place: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for step in relations.rewinds.iter().filter(|step| step.kind == RewindKind::SteppedBack) {
             if let Some(at) = step.timestamp {
-                by_place.entry((step.topic.as_str(), step.partition)).or_default().push((at, step));
+                by_place
+                    .entry((step.cluster, step.topic.as_str(), step.partition))
+                    .or_default()
+                    .push((at, step));
             }
         }
         for steps in by_place.values_mut() {
@@ -45,7 +49,7 @@ impl<'r> Steps<'r> {
         let read = pair.later.reread?;
         let note = partition(self.relations, read.partition)?;
         let topic = self.relations.topics.get(usize::try_from(note.topic).ok()?)?;
-        let steps = self.by_place.get(&(topic.name.as_str(), note.partition))?;
+        let steps = self.by_place.get(&(note.cluster, topic.name.as_str(), note.partition))?;
         let (earlier, later) = (pair.earlier.timestamp?, pair.later.timestamp?);
         let wrote_it = |session: &SessionNote| {
             let spans = session.spans.iter().filter_map(|span| partition(self.relations, span.partition));

@@ -1,7 +1,7 @@
 //! `offsets` for a terminal: each group with its positions, the commits around a step back, and what
 //! is stored twice with the groups that have the copies behind them.
 
-use super::{coverage, finding, named};
+use super::{coverage, escaped, finding, named};
 use crate::finding::phrase::offsets;
 use crate::finding::{RewindReport, StepKind};
 use crate::report::answer::Answer;
@@ -27,9 +27,9 @@ pub fn write(answer: &Answer<Offsets>, zone: &Zone, width: Width, out: &mut dyn 
     let mut page = Page::new(width).in_zone(zone.clone());
     let offsets = &*told(&answer.body, zone);
     page.paragraph(0, &headline(offsets));
-    for of_group in offsets.groups.chunk_by(|a, b| a.group == b.group) {
+    for of_group in offsets.groups.chunk_by(is_same_group) {
         page.blank();
-        group(&mut page, of_group, &offsets.generations);
+        group(&mut page, of_group, offsets);
     }
     for found in offsets.findings.iter().take(FINDINGS) {
         page.blank();
@@ -55,7 +55,7 @@ pub fn write(answer: &Answer<Offsets>, zone: &Zone, width: Width, out: &mut dyn 
 }
 
 fn headline(offsets: &Offsets) -> String {
-    let groups = offsets.groups.chunk_by(|a, b| a.group == b.group).count() as u64;
+    let groups = offsets.groups.chunk_by(is_same_group).count() as u64;
     let steps: u64 = offsets.groups.iter().map(|one| one.rewinds.len() as u64).sum();
     let positions = counted(offsets.groups.len() as u64, "position");
     let back = match steps.saturating_add(offsets.rewinds_omitted) {
@@ -63,13 +63,32 @@ fn headline(offsets: &Offsets) -> String {
         1 => "one of them went back once".to_owned(),
         steps => format!("they went back {} times", number(steps)),
     };
-    format!("{} with {positions}: {back}.", counted(groups, "consumer group"))
+    let of = match offsets.clusters.len() as u64 {
+        0 | 1 => String::new(),
+        several => format!(" of {}", counted(several, "cluster")),
+    };
+    format!("{}{of} with {positions}: {back}.", counted(groups, "consumer group"))
 }
 
-fn group(page: &mut Page, positions: &[GroupPosition], generations: &[GroupGenerations]) {
+/// Groups of one name in two clusters are two.
+fn is_same_group(a: &GroupPosition, b: &GroupPosition) -> bool {
+    (a.cluster, &a.group) == (b.cluster, &b.group)
+}
+
+/// In which of several clusters a group is.
+fn in_cluster(offsets: &Offsets, cluster: u32) -> String {
+    let told = usize::try_from(cluster).ok().and_then(|at| offsets.clusters.get(at));
+    told.map_or_else(String::new, |told| match &told.cluster_id {
+        Some(id) => format!(" in cluster {}", named(id)),
+        None => format!(" in the cluster of {}", escaped(&told.directories.join(", "))),
+    })
+}
+
+fn group(page: &mut Page, positions: &[GroupPosition], offsets: &Offsets) {
     let Some(first) = positions.first() else { return };
-    page.paragraph(0, &format!("Group {}", named(&first.group)));
-    if let Some(told) = generations.iter().find(|told| told.group == first.group) {
+    page.paragraph(0, &format!("Group {}{}", named(&first.group), in_cluster(offsets, first.cluster)));
+    let of_it = |told: &&GroupGenerations| (told.cluster, &told.group) == (first.cluster, &first.group);
+    if let Some(told) = offsets.generations.iter().find(of_it) {
         generations_of(page, told);
     }
     for position in positions.iter().take(PARTITIONS) {
