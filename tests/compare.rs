@@ -689,3 +689,37 @@ fn commits_that_two_replicas_hold_are_no_steps_back() {
     }
     assert_eq!(steps(&[one[0].clone(), copy.path().to_owned()]), 1);
 }
+
+#[test]
+fn the_timeline_of_a_scan_has_the_closings_of_every_replica() {
+    let scan = |paths: &[PathBuf]| {
+        let done = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+            .arg("scan")
+            .args(paths)
+            .args(["--format", "json"])
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+        let closed =
+            report["events"].as_array().unwrap().iter().filter(|event| event["kind"] == "log-closed");
+        let place = |event: &Value| (event["partition"].as_i64().unwrap(), event["offset"].as_i64().unwrap());
+        let mut told: Vec<_> =
+            closed.map(|event| (place(event), event["detail"].as_str().unwrap().to_owned())).collect();
+        told.sort();
+        told
+    };
+    let brokers = set("three-brokers-rejoined", &["data-1", "data-2", "data-3"]);
+    let mut apart: Vec<_> = brokers
+        .iter()
+        .flat_map(|broker| scan(std::slice::from_ref(broker)))
+        .map(|(place, _)| place)
+        .collect();
+    apart.sort_unstable();
+    let together = scan(&brokers);
+    assert_eq!(together.iter().map(|(place, _)| *place).collect::<Vec<_>>(), apart);
+    for ((partition, offset), broker) in [((0, 25), 1), ((1, 6), 1), ((0, 36), 2), ((1, 10), 2)] {
+        let said = format!("broker {broker}, which does not lead here");
+        let here = together.iter().find(|(place, _)| *place == (partition, offset));
+        assert!(here.is_some_and(|(_, detail)| detail.contains(&said)), "{together:#?}");
+    }
+}

@@ -17,6 +17,7 @@ mod advice;
 mod assemble;
 mod batches;
 mod chunks;
+mod closings;
 mod compared;
 mod contents;
 mod copies;
@@ -270,11 +271,12 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     deleted::tell(&mut findings, &deleted);
     neighbours::tell(&mut findings, &logs, &relations.partitions);
     notes.extend(doubts);
-    let blocks = internal.producer_id_blocks();
+    let mut beside = internal.producer_id_blocks();
+    beside.extend(closings::of_followers(&logs));
     let most = if request.is_some() { usize::MAX } else { assemble::most_events(options) };
     let mut events = match options.snapshots {
         SnapshotStates::Checked => {
-            judgement::events_at_most(&logs.judged, &logs.sessions, &relations, &findings, &blocks, most)
+            judgement::events_at_most(&logs.judged, &logs.sessions, &relations, &findings, &beside, most)
         }
         // Whoever asks for the state of each producer is not told what happened when.
         SnapshotStates::Told => (Vec::new(), 0),
