@@ -252,6 +252,58 @@ fn two_clusters_that_are_given_together_are_told_as_each_alone() {
 }
 
 #[test]
+fn where_a_connector_had_stored_its_position_supports_a_replay() {
+    let data =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1/mirrormaker2-kill-restart/data");
+    let scan = |names: &[&str], more: &[&str]| {
+        let paths = names.iter().map(|name| data.join(name));
+        let done = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+            .arg("scan")
+            .args(paths)
+            .args(["--format", "json", "--topic", "east.orders", "--topic", "orders"])
+            .args(more)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(done.stdout).unwrap();
+        (serde_json::from_str::<Value>(&text).unwrap()["findings"].clone(), text)
+    };
+    let of = |findings: &Value, code: &str| {
+        let found = findings.as_array().unwrap().iter().find(|finding| finding["code"] == code);
+        found.unwrap_or_else(|| panic!("no {code}: {findings:#}")).clone()
+    };
+    let all = ["orders-0", "orders-1", "east.orders-0", "east.orders-1"];
+    let stored = "mm2-offsets.east.internal-13";
+    let with = of(&scan(&[&all[..], &[stored]].concat(), &[]).0, "pipeline-replay");
+    let facts = with["facts"].to_string();
+    // The mirror had stored offset 12 of both partitions when it was killed.
+    for partition in [0, 1] {
+        let said = format!("connector MirrorSourceConnector had stored offset 12 of orders-{partition} at");
+        assert!(facts.contains(&said), "{facts}");
+    }
+    assert!(facts.contains("reads on at 13, where the copies begin"), "{facts}");
+    assert_eq!(with["confidence"], "likely", "a position makes nothing certain");
+    let without = of(&scan(&all, &[]).0, "pipeline-replay");
+    assert_eq!((&without["id"], &without["confidence"]), (&with["id"], &with["confidence"]));
+    assert!(!without["facts"].to_string().contains("MirrorSourceConnector"));
+
+    // Without the source it supports a rival, by name.
+    let alone = [&all[2..], &[stored]].concat();
+    let undetermined = of(&scan(&alone, &[]).0, "duplicate-undetermined");
+    let rivals = undetermined["alternatives"].to_string();
+    assert!(
+        rivals.contains("connector MirrorSourceConnector stores in mm2-offsets.east.internal"),
+        "{rivals}"
+    );
+    for paths in [&alone, &[&all[..], &[stored]].concat()] {
+        let (_, text) = scan(paths, &["--redact", "all"]);
+        assert!(
+            !text.contains("MirrorSourceConnector"),
+            "a name stands in the sentences of a redacted report"
+        );
+    }
+}
+
+#[test]
 fn the_position_from_which_a_restart_read_on_is_told() {
     const START: i64 = 1_700_000_000_000;
     let generation = |number: i32| {

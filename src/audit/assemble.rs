@@ -154,6 +154,7 @@ pub(super) fn relations_base(
         rewinds: positions::steps_back(internal, topics, logs),
         positions: positions::of(internal, topics, logs),
         resumed: internal.commits().flat_map(CommitHistory::resumed).cloned().collect(),
+        source_offsets: internal.source_offsets.stored().cloned().collect(),
         copied: Vec::new(),
         groups: Groups::default(),
     }
@@ -318,6 +319,12 @@ pub(super) fn coverage_of(inventory: &Inventory) -> Coverage {
 
 fn coverage(parts: &Parts<'_>) -> Coverage {
     let mut coverage = coverage_of(parts.inventory);
+    // Sentences alone name them.
+    for stored in parts.internal.source_offsets.stored() {
+        coverage.names.extend([("client", stored.connector.clone()), ("topic", stored.topic.clone())]);
+    }
+    coverage.names.sort_unstable();
+    coverage.names.dedup();
     let mut undecoded = BTreeMap::new();
     for (at, dir, outcome) in parts.dirs() {
         let beside = match (parts.leads(at), dir.internal) {

@@ -3,7 +3,7 @@
 
 use super::AuditOptions;
 use super::pass::PartitionOutcome;
-use crate::facts::{CommitHistory, GroupCommits, Rewind};
+use crate::facts::{self, CommitHistory, GroupCommits, Rewind, SourceOffsets};
 use crate::finding::{Event, EventKind};
 use crate::format::control::ControlRecord;
 use crate::format::internal::InternalError;
@@ -33,6 +33,8 @@ pub(super) struct InternalTopics {
     pub(super) unread_commits: BTreeMap<String, u64>,
     /// Those of them that are of a known type and broken: a commit may be among them.
     pub(super) broken_commits: u64,
+    /// How far connectors had read.
+    pub(super) source_offsets: SourceOffsets,
 }
 
 /// What was learned of one cluster.
@@ -56,7 +58,13 @@ impl InternalTopics {
         let mut this = Self { of_cluster: of_cluster.collect(), ..Self::default() };
         let mut decompressor = Decompressor::with_limits(options.limits);
         for (at, dir) in inventory.partitions.iter().enumerate() {
-            if leaders.get(at) != Some(&at) || !dir.internal {
+            if leaders.get(at) != Some(&at) || !dir.state.is_live() {
+                continue;
+            }
+            if facts::is_of_source_offsets(&dir.topic) {
+                this.read_source_offsets(dir, mode, &mut decompressor);
+            }
+            if !dir.internal {
                 continue;
             }
             let number = usize::try_from(inventory.cluster_of(dir).0).unwrap_or(usize::MAX);
@@ -124,6 +132,16 @@ impl InternalTopics {
         dir: &PartitionDir,
     ) -> Vec<UncleanElection> {
         self.of(cluster).map_or_else(Vec::new, |of_cluster| of_cluster.unclean_elections(dir))
+    }
+
+    fn read_source_offsets(&mut self, dir: &PartitionDir, mode: ReadMode, decompressor: &mut Decompressor) {
+        let stored_in = (dir.topic.as_str(), dir.partition);
+        each_batch(dir, mode, |batch| {
+            each_record(batch, decompressor, |record| {
+                let timestamp = Timestamp::from_disk(record.timestamp).map(|time| time.0);
+                self.source_offsets.record(stored_in, record.offset, timestamp, record.key, record.value);
+            });
+        });
     }
 
     fn of(&self, cluster: ClusterNumber) -> Option<&OfCluster> {

@@ -23,6 +23,7 @@ pub(crate) mod script;
 pub mod sequence;
 pub mod sessions;
 mod snapshots;
+mod source_offsets;
 mod transactions;
 mod turns;
 mod versions;
@@ -40,6 +41,7 @@ pub use order::{MovedBlock, Order};
 pub use producers::DEFAULT_EXPIRATION_MS;
 pub use readable::{Readable, ReadableRecords};
 pub use sessions::{EpochEdge, Session, SessionSpan, SessionStart, Sessions, Written};
+pub use source_offsets::{SourceOffset, SourceOffsets, is_named_so as is_of_source_offsets};
 pub use turns::{Contest, TurnFold, Turns, WrittenRecord};
 pub use versions::{
     BatchProtection, OlderBlock, Steps, VersionFold, VersionKind, VersionedBatch, VersionedRecord, Versions,

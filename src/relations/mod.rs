@@ -23,7 +23,7 @@ pub use pair::{GroupNote, GroupWriters, RelatedPair};
 pub use sessions::SessionNotes;
 
 use crate::error::AuditError;
-use crate::facts::{GroupCommits, Resumed, Rewind};
+use crate::facts::{GroupCommits, Resumed, Rewind, SourceOffset};
 use crate::finding::Visibility;
 use crate::units::{ClusterNumber, FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,9 @@ pub struct Relations {
     /// Positions that a later generation of a group took up.
     #[serde(default)]
     pub resumed: Vec<Resumed>,
+    /// How far connectors had read.
+    #[serde(default)]
+    pub source_offsets: Vec<SourceOffset>,
     /// Stretches that stand in two logs which are no replicas.
     pub copied: Vec<CopiedStretch>,
     /// Equal contents under one identity, in the order of their first surplus copies; those of copied
@@ -68,6 +71,7 @@ impl Default for Relations {
             rewinds: Vec::new(),
             resumed: Vec::new(),
             positions: Vec::new(),
+            source_offsets: Vec::new(),
             copied: Vec::new(),
             groups: Groups::default(),
         }

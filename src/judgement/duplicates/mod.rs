@@ -12,6 +12,7 @@ mod alive;
 mod borders;
 mod choice;
 mod concurrent;
+mod connectors;
 mod consumed;
 mod dedup_lost;
 mod episode;

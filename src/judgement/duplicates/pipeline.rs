@@ -5,10 +5,12 @@
 //! key, value and client time, fewer times. Or its consumer group stepped back between the two
 //! copies: the producer of the later copy commits for that group in its transactions, and it is the one that
 //! brought the group back to where it had been.
+//! Where a connector stored its position right in front of the first copy's source, that is told as well.
 //! Innocent twins: an application that writes to both topics by itself, with one producer or with two,
 //! and a mirror of a topic that holds the event as often itself. Equal times alone show no direction:
 //! a step of a group does, the name of a mirrored topic, or copies without producer id of records with one.
 
+use super::connectors::ReadOn;
 use super::episode::Episode;
 use super::pair::Pair;
 use super::phrase::{delay, pairs_of, records, session_life, were};
@@ -140,6 +142,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             step.group, step.topic, step.partition, step.from, step.to
         ));
     }
+    let read_on = ReadOn::of(episode);
+    facts.extend(read_on.iter().flat_map(ReadOn::facts));
     if episode.sessions().len() == 2 {
         let sessions = [episode.earlier_session, episode.later_session].into_iter().flatten();
         facts.extend(sessions.map(|session| session_life(episode.relations, episode.topic, session)));
@@ -163,6 +167,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
     let may_fan_out = step.is_none()
         && over_source == 0
+        && read_on.is_none()
         && episode.pairs().any(|pair| pair.source.is_some() && !later_is_fed(&pair));
     if may_fan_out {
         alternatives.push(kept(
@@ -191,6 +196,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "the group's position was set back from outside, while it had no members, and the input was processed again"
             } else if step.is_some() || over_source > 0 {
                 "the group's position was set back, and the input was processed again"
+            } else if read_on.as_ref().is_some_and(ReadOn::is_set_back) {
+                "the connector's position was set back, and the input was copied again"
             } else {
                 "a mirror, connector or stream restarted from an older position than it had written"
             },

@@ -8,7 +8,7 @@
 use super::episode::Episode;
 use super::pair::Pair;
 use super::phrase::{are, pairs_of, records};
-use super::{Words, cause, dropped, kept, lines};
+use super::{Words, cause, connectors, dropped, kept, lines};
 use crate::finding::phrase::duration;
 use crate::finding::{Confidence, Level};
 use crate::relations::TimeSource;
@@ -170,9 +170,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             kept(
                 "pipeline-replay",
                 if batches.turned.is_some() {
-                    "a mirror or connector that keeps times can build the same batches again, although what it reads again would come in its old order"
+                    "a mirror or connector that keeps times can build the same batches again, although what it reads again would come in its old order".to_owned()
                 } else {
-                    "a mirror or connector that keeps times can build the same batch again; its source is not among the files"
+                    let why = "a mirror or connector that keeps times can build the same batch again; its source is not among the files";
+                    connectors::reader(episode)
+                        .map_or_else(|| why.to_owned(), |reader| format!("{why}, and {reader}"))
                 },
             ),
             kept(

@@ -7,7 +7,7 @@
 
 use super::episode::Episode;
 use super::phrase::{are, delay, pairs_of, records};
-use super::{Words, borders, dropped, kept, lines};
+use super::{Words, borders, connectors, dropped, kept, lines};
 use crate::finding::phrase::moments;
 use crate::finding::{Alternative, Code, Confidence, Level};
 
@@ -55,10 +55,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     facts.extend(inside.clone());
     let mut alternatives = Vec::new();
     if same_time > 0 {
-        alternatives.push(kept(
-            "pipeline-replay",
-            "a mirror, connector or stream keeps the times of its input; its source is not among the files",
-        ));
+        let why =
+            "a mirror, connector or stream keeps the times of its input; its source is not among the files";
+        alternatives.push(match connectors::reader(episode) {
+            Some(reader) => kept("pipeline-replay", format!("{why}, and {reader}")),
+            None => kept("pipeline-replay", why),
+        });
         alternatives.push(kept(
             "resend-new-session",
             "a restart that repeats its last input keeps the times where the application sets them",
