@@ -723,3 +723,40 @@ fn the_timeline_of_a_scan_has_the_closings_of_every_replica() {
         assert!(here.is_some_and(|(_, detail)| detail.contains(&said)), "{together:#?}");
     }
 }
+
+#[test]
+fn two_clusters_hold_no_replicas_of_each_other() {
+    let metadata = |id: &str, name: &str, keys: &[&str]| {
+        let home = tempfile::tempdir().unwrap();
+        let properties = format!("version=1\ncluster.id={id}\nnode.id=1\n");
+        fs::write(home.path().join("meta.properties"), properties).unwrap();
+        let log = (0..).zip(keys).fold(SegmentBuilder::new(), |log, (at, key)| {
+            log.batch(batch().producer(1, 0, at).record(*key, "v"))
+        });
+        // The id of the metadata is this one in every cluster.
+        for (partition, topic_id) in [("__cluster_metadata-0", "AAAAAAAAAAAAAAAAAAAAAQ"), (name, "")] {
+            let at = home.path().join(partition);
+            fs::create_dir(&at).unwrap();
+            fs::write(at.join("00000000000000000000.log"), log.clone().bytes()).unwrap();
+            if !topic_id.is_empty() {
+                fs::write(at.join("partition.metadata"), format!("version: 0\ntopic_id: {topic_id}\n"))
+                    .unwrap();
+            }
+        }
+        home
+    };
+    let east = metadata("east", "orders-0", &["a", "b"]);
+    let west = metadata("west", "orders-0", &["a", "b", "c"]);
+    let paths = [east.path().to_owned(), west.path().to_owned()];
+    let refused = compare(&paths, &[]);
+    assert_eq!(refused.status.code(), Some(2), "neither topics of one name nor the metadata are replicas");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("or in another cluster"));
+    let mirror = told(&paths, &["--mirror", "orders=orders"], 1);
+    assert_eq!(mirror["pairs"].as_array().unwrap().len(), 1);
+    assert_eq!(mirror["pairs"][0]["mirror"]["extra"], 1);
+    let same = metadata("east", "orders-0", &["a", "b"]);
+    assert_eq!(
+        told(&[paths[0].clone(), same.path().to_owned()], &[], 0)["pairs"].as_array().unwrap().len(),
+        2
+    );
+}

@@ -5,6 +5,9 @@ use crate::input::{Inventory, PartitionDir, State};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// The log of a KRaft quorum.
+const CLUSTER_METADATA: &str = "__cluster_metadata";
+
 /// Topics of the first path and of the others that are mirrors of each other.
 #[derive(Clone, Debug, Default)]
 pub struct PairNames {
@@ -138,7 +141,7 @@ pub(super) fn find(
     if pairs.is_empty() {
         let shown: Vec<_> = sides.iter().map(|side: &PathBuf| Path::display(side).to_string()).collect();
         return Err(AuditError::Usage(format!(
-            "{}: no partition of one is in another; a mirror with another name is given as \
+            "{}: no partition of one is in another; a mirror with another name, or in another cluster, is given as \
              --mirror NAME=OTHER",
             shown.join(", ")
         )));
@@ -174,7 +177,7 @@ fn between(inventory: &Inventory, first: &[usize], other: &[usize], names: &Pair
             let (Some(one), Some(two)) = (dir(a), dir(b)) else { continue };
             if one.partition == two.partition
                 && one.state == two.state
-                && let Some(matched_by) = matched(one, two, names)
+                && let Some(matched_by) = matched(inventory, one, two, names)
             {
                 pairs.push(DirPair { a, b, matched_by });
             }
@@ -183,7 +186,12 @@ fn between(inventory: &Inventory, first: &[usize], other: &[usize], names: &Pair
     pairs
 }
 
-fn matched(a: &PartitionDir, b: &PartitionDir, names: &PairNames) -> Option<MatchedBy> {
+fn matched(
+    inventory: &Inventory,
+    a: &PartitionDir,
+    b: &PartitionDir,
+    names: &PairNames,
+) -> Option<MatchedBy> {
     if names.topics.iter().any(|pair| pair.a == a.topic && pair.b == b.topic) {
         return Some(MatchedBy::Record);
     }
@@ -191,9 +199,11 @@ fn matched(a: &PartitionDir, b: &PartitionDir, names: &PairNames) -> Option<Matc
     if names.topics.iter().any(|pair| pair.a == a.topic) {
         return None;
     }
+    let one_cluster = inventory.cluster_of(a) == inventory.cluster_of(b);
     let replicas = match (&a.topic_id, &b.topic_id) {
-        (Some(one), Some(two)) => one == two,
-        _ => a.topic == b.topic,
+        // The id of the metadata is the same in every cluster.
+        (Some(one), Some(two)) => one == two && (one_cluster || a.topic != CLUSTER_METADATA),
+        _ => a.topic == b.topic && one_cluster,
     };
     replicas.then_some(MatchedBy::Offset)
 }
