@@ -211,7 +211,10 @@ fn a_group_of_one_name_in_two_clusters_is_two_groups() {
         assert_eq!(consumed, [Some(0), Some(2)].into());
         let named: Vec<_> = groups
             .iter()
-            .map(|group| answer["clusters"][group["cluster"].as_u64().unwrap() as usize]["clusterId"].clone())
+            .map(|group| {
+                let cluster = usize::try_from(group["cluster"].as_u64().unwrap()).unwrap();
+                answer["clusters"][cluster]["clusterId"].clone()
+            })
             .collect();
         assert!(named.contains(&json!("east")) && named.contains(&json!("west")), "{named:?}");
     }
@@ -242,7 +245,7 @@ fn two_clusters_that_are_given_together_are_told_as_each_alone() {
             .collect();
         told
     };
-    let mut apart = [findings(&[one.clone()]), findings(&[other.clone()])].concat();
+    let mut apart = [findings(std::slice::from_ref(&one)), findings(std::slice::from_ref(&other))].concat();
     for paths in [[one.clone(), other.clone()], [other, one]] {
         let mut together = findings(&paths);
         apart.sort();

@@ -2,6 +2,7 @@
 //! may begin with the restart of any of them.
 
 use super::logs::Logs;
+use crate::facts::Landmarks;
 use crate::finding::{Event, EventKind};
 
 /// An event for each closing, beside those of the leading replicas.
@@ -14,7 +15,7 @@ pub(super) fn of_followers(logs: &Logs<'_>) -> Vec<Event> {
     follows
         .flat_map(|(at, dir)| {
             let landmarks = logs.outcomes.get(at).map(|outcome| &outcome.facts.landmarks);
-            let closings = landmarks.into_iter().flat_map(|landmarks| landmarks.closings());
+            let closings = landmarks.into_iter().flat_map(Landmarks::closings);
             let who = match dir.broker_id {
                 Some(broker) => format!("broker {broker}"),
                 None => "its broker".to_owned(),

@@ -160,7 +160,7 @@ impl InternalTopics {
 
     /// The steps back in all clusters.
     pub(super) fn rewinds(&self) -> Vec<Rewind> {
-        self.commits().flat_map(|commits| commits.rewinds()).cloned().collect()
+        self.commits().flat_map(CommitHistory::rewinds).cloned().collect()
     }
 
     /// The groups for which a producer of a cluster committed.

@@ -6,6 +6,9 @@ use crate::relations::{PartitionNote, Relations, Reread};
 use crate::units::{ClusterNumber, Offset};
 use std::collections::BTreeMap;
 
+/// A partition as a step back names it.
+type Place<'r> = (ClusterNumber, &'r str, i32);
+
 /// The stretches of all steps back.
 pub(super) struct Stretches {
     /// By partition, in ascending order and apart from each other: the first offset, and that behind the last one.
@@ -16,7 +19,7 @@ impl Stretches {
     pub(super) fn of(relations: &Relations) -> Self {
         let mut of_partition: BTreeMap<u32, Vec<(Offset, Offset)>> = BTreeMap::new();
         let topic_of = |note: &PartitionNote| relations.topics.get(usize::try_from(note.topic).ok()?);
-        let mut by_place: BTreeMap<(ClusterNumber, &str, i32), Vec<(Offset, Offset)>> = BTreeMap::new();
+        let mut by_place: BTreeMap<Place<'_>, Vec<(Offset, Offset)>> = BTreeMap::new();
         for Rewind { cluster, topic, partition, from, to, kind, .. } in &relations.rewinds {
             if *kind == RewindKind::SteppedBack {
                 by_place.entry((*cluster, topic, *partition)).or_default().push((*to, *from));

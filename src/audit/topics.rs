@@ -22,6 +22,9 @@ pub(super) struct Topic {
     pub(super) clusters: BTreeSet<ClusterNumber>,
 }
 
+/// Name and id of a topic, and its cluster where it has no id.
+type Known<'i> = (&'i str, Option<&'i str>, Option<ClusterNumber>);
+
 impl Topics {
     /// The topics in the order of their names. Two topic ids under one name are two topics; a
     /// directory without an id belongs to the topic of that name when there is only one in its cluster.
@@ -31,7 +34,7 @@ impl Topics {
             let of_name = ids.entry((inventory.cluster_of(dir), &dir.topic)).or_default();
             of_name.extend(dir.topic_id.as_deref());
         }
-        let mut by_name: BTreeMap<(&str, Option<&str>, Option<ClusterNumber>), Vec<usize>> = BTreeMap::new();
+        let mut by_name: BTreeMap<Known<'_>, Vec<usize>> = BTreeMap::new();
         for (at, dir) in inventory.partitions.iter().enumerate() {
             let cluster = inventory.cluster_of(dir);
             let known = ids.get(&(cluster, dir.topic.as_str()));

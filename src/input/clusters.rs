@@ -87,22 +87,20 @@ fn find<'a>(partitions: &'a [PartitionDir], log_dirs: &'a [LogDir], remarks: &mu
             [only] => Some(*only),
             _ => None,
         });
-        match of.and_then(|at| clusters.get_mut(at)) {
-            Some(cluster) => cluster.join(known),
-            None => {
-                if let Some(log_dir) =
-                    known.log_dirs.first().and_then(|&at| log_dirs.get(at)).filter(|_| fits.len() > 1)
-                {
-                    let why = format!(
-                        "no meta.properties and no topic id tells of which of {} clusters it is: its producers and consumer \
-                         groups are kept apart from theirs",
-                        fits.len()
-                    );
-                    remarks.note(&log_dir.path, why);
-                }
-                clusters.push(known);
-            }
+        if let Some(cluster) = of.and_then(|at| clusters.get_mut(at)) {
+            cluster.join(known);
+            continue;
         }
+        let log_dir = known.log_dirs.first().and_then(|&at| log_dirs.get(at));
+        if let Some(log_dir) = log_dir.filter(|_| fits.len() > 1) {
+            let why = format!(
+                "no meta.properties and no topic id tells of which of {} clusters it is: its producers and consumer groups \
+                 are kept apart from theirs",
+                fits.len()
+            );
+            remarks.note(&log_dir.path, why);
+        }
+        clusters.push(known);
     }
     for cluster in &mut clusters {
         cluster.log_dirs.sort_unstable();

@@ -148,7 +148,9 @@ impl Offsets {
             findings: findings.iter().filter(|finding| belongs(finding, wanted)).cloned().collect(),
             ..Self::default()
         };
-        histories.iter().for_each(|history| this.add(history, wanted));
+        for history in histories {
+            this.add(history, wanted);
+        }
         this
     }
 

@@ -20,10 +20,13 @@ const COMMITS_APART_MS: i64 = 60 * 1000;
 /// How long a group that never came back to where it was counts as reading again.
 const NEVER_BACK_MS: i64 = 15 * 60 * 1000;
 
+/// A partition as a step back names it.
+type Place<'r> = (ClusterNumber, &'r str, i32);
+
 /// The steps back by topic and partition, in order of time.
 struct Steps<'r> {
     relations: &'r Relations,
-    by_place: BTreeMap<(ClusterNumber, &'r str, i32), Vec<(i64, &'r Rewind)>>,
+    by_place: BTreeMap<Place<'r>, Vec<(i64, &'r Rewind)>>,
 }
 
 impl<'r> Steps<'r> {
