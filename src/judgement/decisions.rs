@@ -26,12 +26,9 @@ pub(super) const TOGETHER_MS: i64 = 10_000;
 /// The clocks of brokers that keep time differ by less.
 pub(super) const STEP_MS: i64 = 1_000;
 
-/// A decision of the coordinator.
+/// A decision to commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Decision {
-    pub(super) outcome: Outcome,
-    /// When the transaction began.
-    pub(super) start: i64,
     /// When it was decided.
     pub(super) decided: i64,
     /// The partitions of the transaction.
@@ -82,7 +79,30 @@ struct Ending {
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     by_place: BTreeMap<Place, Question>,
-    places: BTreeMap<(ClusterNumber, ProducerId), Vec<Place>>,
+    places: BTreeMap<(ClusterNumber, ProducerId), Places>,
+}
+
+/// The transactions of a producer that are asked about.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    open: Vec<Place>,
+    /// By the time of the marker: a decision bears on few of them.
+    aborted: BTreeMap<i64, Vec<Place>>,
+}
+
+impl Places {
+    /// Those on which a decision may bear.
+    fn near(&self, outcome: Outcome, start: i64, decided: i64) -> impl Iterator<Item = &Place> {
+        let times = match outcome {
+            Outcome::Committed => start.saturating_add(TOGETHER_MS)..decided,
+            Outcome::Aborted | Outcome::Open => {
+                decided.saturating_sub(TOGETHER_MS)..decided.saturating_add(TOGETHER_MS).saturating_add(1)
+            }
+        };
+        let aborted =
+            (times.start < times.end).then(|| self.aborted.range(times).flat_map(|(_, places)| places));
+        self.open.iter().chain(aborted.into_iter().flatten())
+    }
 }
 
 impl Decisions {
@@ -108,7 +128,11 @@ impl Decisions {
                     && committed.contains(&producer));
             if is_asked {
                 let place = place(context, span);
-                this.places.entry(producer).or_default().push(place.clone());
+                let places = this.places.entry(producer).or_default();
+                match span.marker_timestamp.filter(|_| span.outcome == Outcome::Aborted) {
+                    Some(abort) => places.aborted.entry(abort).or_default().push(place.clone()),
+                    None => places.open.push(place.clone()),
+                }
                 let marker_before = if span.is_without_end() { marker_before(facts, span) } else { None };
                 let newest = [None, None];
                 let question =
@@ -140,7 +164,8 @@ impl Decisions {
         };
         let (Some(start), Some(decided)) = (state.start, state.last_update) else { return };
         let (start, decided) = (start.0, decided.0);
-        for place in self.places.get(&(cluster, state.producer_id)).into_iter().flatten() {
+        let Some(places) = self.places.get(&(cluster, state.producer_id)) else { return };
+        for place in places.near(outcome, start, decided) {
             let Some(question) = self.by_place.get_mut(place) else { continue };
             let data = question.span.producer_epoch;
             let is_of_epoch = state
@@ -150,8 +175,7 @@ impl Decisions {
             if !is_of_epoch || !names(&state.partitions, &place.1, place.2) {
                 continue;
             }
-            let decision = || Decision { outcome, start, decided, partitions: state.partitions.clone() };
-            question.hear(start, decided, decision);
+            question.hear(Ending { outcome, start, decided }, &state.partitions);
         }
     }
 
@@ -187,17 +211,17 @@ fn marker_before(facts: &PartitionFacts, span: &TransactionSpan) -> Option<i64> 
 }
 
 impl Question {
-    fn hear(&mut self, start: i64, decided: i64, decision: impl Fn() -> Decision) {
+    fn hear(&mut self, ending: Ending, partitions: &[(String, Vec<i32>)]) {
         let span = &self.span;
-        let decision = decision();
+        let Ending { outcome, start, decided } = ending;
         // Data that is older belongs to a transaction before.
         let is_of_it = |time: Option<i64>| time.is_some_and(|time| time.saturating_add(TOGETHER_MS) >= start);
         if let Some(abort) = span.marker_timestamp.filter(|_| span.outcome == Outcome::Aborted) {
-            match decision.outcome {
+            match outcome {
                 Outcome::Committed => {
                     let meanwhile = start.saturating_add(TOGETHER_MS) <= abort && abort < decided;
                     if meanwhile && is_of_it(span.first_timestamp) {
-                        self.committed = Some(decision);
+                        self.committed = Some(Decision { decided, partitions: partitions.to_vec() });
                     }
                 }
                 Outcome::Aborted if decided.abs_diff(abort) <= TOGETHER_MS.unsigned_abs() => {
@@ -206,7 +230,6 @@ impl Question {
                 Outcome::Aborted | Outcome::Open => {}
             }
         } else if span.is_without_end() {
-            let ending = Ending { outcome: decision.outcome, start, decided };
             self.newest = [self.newest[1], Some(ending)];
         }
     }
