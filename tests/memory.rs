@@ -110,10 +110,6 @@ fn the_memory_does_not_grow_with_what_is_stored_more_than_once() {
     let (with_plenty, more) = scan(home.path(), "8GiB");
     assert!(more > LIMIT_MIB, "only {more} MiB are needed: there is too little to show anything");
     assert!(report == with_plenty, "the report depends on the memory");
-    let key = format!("{:016x}", 7_u64.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let trace = ["trace", &key, log.to_str().unwrap(), "--key", "record-key", "--threads", "1"];
-    let peak = peak_of(&trace, &format!("{LIMIT_MIB}MiB"));
-    assert!(peak <= LIMIT_MIB, "trace: {peak} MiB were taken, {LIMIT_MIB} were allowed");
     let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
     let findings = report["findings"].as_array().unwrap();
     let surplus: u64 = findings.iter().filter_map(|one| one["counts"]["surplusRecords"].as_u64()).sum();
