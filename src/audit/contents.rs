@@ -38,7 +38,7 @@ impl Untold {
     /// [`AuditError`] when what does not fit into memory cannot be written.
     pub(super) fn keep(&mut self, rows: Rows<'_>) -> Result<bool, AuditError> {
         let (rows, first) = match rows {
-            Rows::Singles(_) | Rows::Whole([] | [_]) | Rows::Part([]) => return Ok(false),
+            Rows::Alone(_) | Rows::Singles(_) | Rows::Whole([] | [_]) | Rows::Part([]) => return Ok(false),
             Rows::Whole(rows @ [first, ..]) => (rows, first),
             Rows::Part(rows @ [first, ..]) => {
                 // Those without a selector stand first.

@@ -5,8 +5,8 @@
 //! topic begins with the second and goes over to the first as soon as more than a few of its identities
 //! repeat. What comes out is the same, whenever that is.
 
-use crate::candidates::Row;
 use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Of a topic's first rows all are looked at: it may have few keys.
@@ -57,23 +57,43 @@ impl Deferral {
 pub(super) struct Repeats {
     /// Which bits of an identity are none in those that are remembered.
     mask: u64,
-    seen: HashSet<u64>,
+    seen: HashSet<u64, BuildHasherDefault<OwnBits>>,
+}
+
+/// Spreads parts of digests by their own bits.
+#[derive(Debug, Default)]
+struct OwnBits(u64);
+
+impl Hasher for OwnBits {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        // The last bits are none in all that are remembered.
+        self.0 = value.rotate_left(32);
+    }
 }
 
 impl Repeats {
     /// Among the rows of so many bytes of input.
     pub(super) fn among(bytes: u64) -> Self {
         let each = bytes / RECORD / u64::try_from(REMEMBERED).unwrap_or(1);
-        Self { mask: each.next_power_of_two() - 1, seen: HashSet::new() }
+        Self { mask: each.next_power_of_two() - 1, seen: HashSet::default() }
     }
 
-    /// Looks at a row of a topic.
-    #[inline]
-    pub(super) fn look(&mut self, row: &Row, topic: &Deferral) {
-        #[expect(clippy::cast_possible_truncation, reason = "the last bits are meant")]
-        let value = row.identity.0 as u64;
-        if value & self.mask == 0 || topic.rows.load(Ordering::Relaxed) < FIRST {
-            self.remember(value, topic);
+    /// Looks at the identities of rows of a topic.
+    pub(super) fn look(&mut self, identities: &[u128], topic: &Deferral) {
+        for &identity in identities {
+            #[expect(clippy::cast_possible_truncation, reason = "the last bits are meant")]
+            let value = identity as u64;
+            if value & self.mask == 0 || topic.rows.load(Ordering::Relaxed) < FIRST {
+                self.remember(value, topic);
+            }
         }
     }
 
@@ -90,16 +110,13 @@ impl Repeats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::Fingerprint;
-    use crate::units::Offset;
 
     /// Rows of keys in turn, digests as a hash would spread them.
     fn is_over_behind(rows: u64, keys: u64, bytes: u64) -> bool {
         let (topic, mut repeats) = (Deferral::default(), Repeats::among(bytes));
         for row in 0..rows {
             let identity = u128::from(row % keys + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-            let identity = Fingerprint(identity ^ identity >> 64);
-            repeats.look(&Row { identity, selector: 0, partition: 0, offset: Offset(0) }, &topic);
+            repeats.look(&[identity ^ identity >> 64], &topic);
         }
         topic.is_over()
     }

@@ -1,7 +1,7 @@
 //! From digests to what consumers count, and to the records that need a second look.
 
 use super::reread::Stretches;
-use crate::candidates::{Fingerprint, Row, Rows};
+use crate::candidates::{Alone, Fingerprint, Row, Rows};
 use crate::error::AuditError;
 use crate::facts::{Outcome, PartitionFacts};
 use crate::plan::Reach;
@@ -29,6 +29,12 @@ pub(super) struct PartitionView<'f> {
 impl PartitionView<'_> {
     fn is_aborted(&self, offset: Offset) -> bool {
         self.facts.withheld_at(offset) == Some(Outcome::Aborted)
+    }
+
+    /// Whether all consumers get whatever stands from one offset to another.
+    fn shows_all(&self, first: Offset, last: Offset) -> bool {
+        let withholds_nothing = self.facts.withheld.iter().next().is_none();
+        self.log_start <= first && last < self.facts.last_stable_offset && withholds_nothing
     }
 
     /// Whether read_committed consumers get the record at `offset`.
@@ -239,6 +245,7 @@ impl<'a> Grouping<'a> {
     /// [`AuditError`] when what does not fit into memory cannot be written.
     pub(super) fn take(&mut self, rows: Rows<'_>) -> Result<(), AuditError> {
         let (rows, whole) = match rows {
+            Rows::Alone(rows) => return self.take_alone(rows),
             Rows::Singles(rows) | Rows::Whole(rows @ [_]) => return self.take_singles(rows),
             Rows::Whole(rows) => (rows, true),
             Rows::Part(rows) => (rows, false),
@@ -323,12 +330,39 @@ impl<'a> Grouping<'a> {
         }
     }
 
-    /// Takes rows each of which is the only one of its identity: nothing has to be kept of them.
-    fn take_singles(&mut self, rows: &[Row]) -> Result<(), AuditError> {
+    /// The same for consecutive records: nothing has to be asked of each where all consumers get all of them.
+    fn take_alone(&mut self, rows: Alone<'_>) -> Result<(), AuditError> {
+        let view = usize::try_from(rows.partition()).ok().and_then(|at| self.partitions.get(at));
+        let all_get =
+            view.filter(|view| self.wants == Wants::Repeats && view.shows_all(rows.first(), rows.last()));
+        let Some(view) = all_get else {
+            let mut here = std::mem::take(&mut self.rows);
+            here.clear();
+            here.extend(rows.rows());
+            let taken = self.take_singles(&here);
+            self.rows = here;
+            return taken;
+        };
+        self.end_identity_at_hand()?;
+        if let Some(counts) = self.counts.get_mut(view.topic) {
+            let count = rows.count();
+            counts.uncommitted.add_all(count, count);
+            counts.committed.add_all(count, count);
+        }
+        Ok(())
+    }
+
+    fn end_identity_at_hand(&mut self) -> Result<(), AuditError> {
         if self.at.take().is_some() {
             self.end_content()?;
             self.end_identity();
         }
+        Ok(())
+    }
+
+    /// Takes rows each of which is the only one of its identity: nothing has to be kept of them.
+    fn take_singles(&mut self, rows: &[Row]) -> Result<(), AuditError> {
+        self.end_identity_at_hand()?;
         for rows in rows.chunk_by(|a, b| a.partition == b.partition) {
             let Some(view) = rows.first().and_then(|row| view_of(self.partitions, row)) else { continue };
             let Some(counts) = self.counts.get_mut(view.topic) else { continue };

@@ -5,7 +5,7 @@ use super::batches::{BatchReader, LargeBatches};
 use super::deferral::Deferral;
 use super::routing::{Route, Routed};
 use super::sought::{Sighting, Sought};
-use crate::candidates::{DigestKey, Row};
+use crate::candidates::{DigestKey, Row, RowColumns};
 use crate::facts::BatchFact;
 use crate::format::control::ControlRecord;
 use crate::format::{Batch, Damage, DamageKind, RecordsError};
@@ -93,7 +93,7 @@ pub(super) struct Lanes<'l> {
     reader: BatchReader<'l>,
     content: Content,
     /// Room for the rows of the next stretch.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: RowColumns,
 }
 
 /// What the lanes make of a stretch of batches.
@@ -102,7 +102,7 @@ pub(super) struct Gathered {
     pub(super) facts: Vec<BatchFact>,
     /// For each batch its records at or above the log start.
     pub(super) readable: Vec<u64>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: RowColumns,
     pub(super) counts: RecordCounts,
     pub(super) routed: Routed,
     /// Batches with the right checksum whose records cannot be read.
@@ -111,7 +111,8 @@ pub(super) struct Gathered {
 
 impl<'l> Lanes<'l> {
     pub(super) fn new(digest_key: DigestKey, large: &'l LargeBatches) -> Self {
-        Self { digest_key, reader: BatchReader::new(large), content: Content::default(), rows: Vec::new() }
+        let (reader, content) = (BatchReader::new(large), Content::default());
+        Self { digest_key, reader, content, rows: RowColumns::default() }
     }
 
     /// Nothing yet, and room for what a stretch holds.

@@ -13,7 +13,7 @@ use super::lanes::{Gathered, Lanes, RecordCounts, RecordLane};
 use super::progress::Progress;
 use super::segment_indexes::Checked;
 use super::watch::Watch;
-use crate::candidates::{DigestKey, Row, RowStore};
+use crate::candidates::{DigestKey, RowColumns, RowStore};
 use crate::compare::Sketch;
 use crate::error::AuditError;
 use crate::facts::{
@@ -316,19 +316,17 @@ struct Kept<'s> {
     /// Notices when too many of them repeat for their contents to wait.
     repeats: Repeats,
     /// Room in which rows came, to be used again.
-    spare: Vec<Vec<Row>>,
+    spare: Vec<RowColumns>,
 }
 
 impl Kept<'_> {
-    fn take(&mut self, mut rows: Vec<Row>, deferral: Option<&Deferral>) -> Result<(), AuditError> {
+    fn take(&mut self, mut rows: RowColumns, deferral: Option<&Deferral>) -> Result<(), AuditError> {
         if let Some(deferral) = deferral.filter(|deferral| !deferral.is_over()) {
-            for row in &rows {
-                self.repeats.look(row, deferral);
-            }
+            self.repeats.look(rows.identities(), deferral);
         }
-        self.rows.push_all(&rows)?;
+        self.rows.append(&rows)?;
         rows.clear();
-        if rows.capacity() > 0 && self.spare.len() < rayon::current_num_threads() {
+        if rows.has_room() && self.spare.len() < rayon::current_num_threads() {
             self.spare.push(rows);
         }
         Ok(())

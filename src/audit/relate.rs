@@ -59,11 +59,11 @@ pub(super) fn relate(
             let without_list: Vec<Row>;
             let mut together = given;
             if let Some(reconciler) = &mut reconciler {
-                for row in together.all().iter().filter(|row| !groups::is_deleted(&views, row)) {
+                let all = together.all();
+                for row in all.iter().filter(|row| !groups::is_deleted(&views, row)) {
                     reconciler.row(row, &views)?;
                 }
-                let stored = together.all().iter().filter(|row| row.partition != OF_THE_LIST);
-                without_list = stored.copied().collect();
+                without_list = all.iter().filter(|row| row.partition != OF_THE_LIST).copied().collect();
                 together = together.with(&without_list);
             }
             if untold.keep(together)? { Ok(()) } else { grouping.take(together) }

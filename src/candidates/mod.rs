@@ -6,8 +6,10 @@
 //! does not fit into memory goes through temporary files ([`crate::spill`]) and the result is the same. Digests
 //! only select; whether two records are equal is decided on their bytes.
 
+mod columns;
 mod digest;
 mod store;
 
+pub use columns::{Alone, RowColumns};
 pub use digest::{DigestKey, Fingerprint, RECORD_SET};
 pub use store::{Row, RowLimits, RowStore, Rows};

@@ -1,17 +1,20 @@
 //! All digests of a run, and each identity's rows together at the end.
 //!
-//! Rows stand in memory in the order in which they came. At the end those that surely are the only ones
-//! of their identity are told from the others by a few bits each, and only the others are sorted: of a
-//! log without repeats that is little. When memory is full, all rows go to temporary files, one for each
-//! of a few values of their first bits, and each file is sorted by itself, or in runs when even that is
-//! too large: an identity with ten million rows takes no more memory than one with two.
+//! Rows stand in memory in the order in which they came, by column ([`RowColumns`]). At the end those that
+//! surely are the only ones of their identity are told from the others by a few bits each, and only the
+//! others are sorted: of a log without repeats that is little. When memory is full, all rows go to
+//! temporary files, one for each of a few values of their first bits, and each file is sorted by itself, or
+//! in runs when even that is too large: an identity with ten million rows takes no more memory than one
+//! with two.
 
+use super::columns::{Alone, RowColumns};
 use super::digest::Fingerprint;
 use crate::error::AuditError;
 use crate::spill::{Element, RunReader, RunWriter, Sorter, TempSpace};
 use crate::units::Offset;
-use rayon::iter::{IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
+use std::borrow::Cow;
 use std::io;
 use std::iter::Peekable;
 
@@ -61,7 +64,20 @@ const SHARD_BITS: u32 = 6;
 const SHARDS: usize = 1 << SHARD_BITS;
 /// Rows in a slab. An allocation of more than 32 MiB is always mapped by itself, so that the system
 /// has it back as soon as it is dropped.
-const SLAB: usize = (33 << 20) / size_of::<Row>();
+const SLAB: usize = (33 << 20) / RowColumns::OF_AN_IDENTITY;
+/// Bytes that a row with the first one's selector takes where offsets do not stop: its identity, and the
+/// bits by which it is told from others at the end.
+const OF_A_ROW: usize = RowColumns::OF_AN_IDENTITY + 4;
+/// Which bits of the identities tell rows from each other at first, and those that are left.
+const FIRST_LOOK: u32 = 0;
+const SECOND_LOOK: u32 = 32;
+/// Rows of a stretch that are held against the others together.
+const PIECE: usize = 4096;
+/// Rows below which a stretch is not handed on by itself.
+const SHORT: usize = 16;
+/// Of what rows may take while they are collected, the part in which those of one shard each are put
+/// together before they are written.
+const PUT_TOGETHER: usize = 32;
 /// Rows of one identity that are handed on together; what repeats more often is no state that came back
 /// once.
 const TOGETHER: usize = 1024;
@@ -71,6 +87,8 @@ const LOOK: usize = 1 << 16;
 /// Rows that are handed on together.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'r> {
+    /// Each is the only one of its identity; consecutive offsets of one partition, but for some.
+    Alone(Alone<'r>),
     /// Each is the only one of its identity.
     Singles(&'r [Row]),
     /// All of one identity, ordered by selector and place.
@@ -82,9 +100,10 @@ pub enum Rows<'r> {
 impl<'r> Rows<'r> {
     /// The rows.
     #[must_use]
-    pub const fn all(self) -> &'r [Row] {
+    pub fn all(self) -> Cow<'r, [Row]> {
         match self {
-            Self::Singles(rows) | Self::Whole(rows) | Self::Part(rows) => rows,
+            Self::Alone(rows) => Cow::Owned(rows.rows().collect()),
+            Self::Singles(rows) | Self::Whole(rows) | Self::Part(rows) => Cow::Borrowed(rows),
         }
     }
 
@@ -92,7 +111,7 @@ impl<'r> Rows<'r> {
     #[must_use]
     pub const fn with(self, rows: &[Row]) -> Rows<'_> {
         match self {
-            Self::Singles(_) => Rows::Singles(rows),
+            Self::Alone(_) | Self::Singles(_) => Rows::Singles(rows),
             Self::Whole(_) => Rows::Whole(rows),
             Self::Part(_) => Rows::Part(rows),
         }
@@ -114,11 +133,13 @@ pub struct RowStore {
     limits: RowLimits,
     space: TempSpace,
     /// Rows as they came; what is behind the slab at hand is empty.
-    slabs: Vec<Vec<Row>>,
+    slabs: Vec<RowColumns>,
     /// The slab that takes the next row.
     at_hand: usize,
     /// Rows in all slabs.
     held: usize,
+    /// Bytes that these take, and will take at the end.
+    taken: usize,
     shards: Vec<Shard>,
     rows: u64,
     input: Input,
@@ -149,6 +170,7 @@ impl RowStore {
             slabs: Vec::new(),
             at_hand: 0,
             held: 0,
+            taken: 0,
             shards: Vec::new(),
             rows: 0,
             input: Input::default(),
@@ -171,37 +193,53 @@ impl RowStore {
     /// # Errors
     /// [`AuditError`] when memory is full and the rows cannot be written.
     pub fn push(&mut self, row: Row) -> Result<(), AuditError> {
-        self.push_all(std::slice::from_ref(&row))
+        self.make_room()?;
+        self.put(1, |slab| slab.push(row));
+        Ok(())
     }
 
     /// Adds rows.
     ///
     /// # Errors
     /// [`AuditError`] when memory is full and the rows cannot be written.
-    pub fn push_all(&mut self, mut rows: &[Row]) -> Result<(), AuditError> {
-        let most = (self.limits.collected / size_of::<Row>()).max(1);
-        let in_slab = SLAB.min(most);
-        while !rows.is_empty() {
-            if self.held >= most {
-                self.check_space()?;
-                self.spill()?;
-            }
-            if self.slabs.get(self.at_hand).is_some_and(|slab| slab.len() >= in_slab) {
-                self.at_hand += 1;
-            }
-            if self.slabs.len() <= self.at_hand {
-                // Memory is only taken as it is used.
-                self.slabs.push(Vec::with_capacity(in_slab));
-            }
-            let Some(slab) = self.slabs.get_mut(self.at_hand) else { return Ok(()) };
-            let room = in_slab.saturating_sub(slab.len()).min(most - self.held);
-            let (now, later) = rows.split_at(rows.len().min(room));
-            slab.extend_from_slice(now);
-            self.held += now.len();
-            self.rows = self.rows.saturating_add(u64::try_from(now.len()).unwrap_or(u64::MAX));
-            rows = later;
+    pub fn append(&mut self, rows: &RowColumns) -> Result<(), AuditError> {
+        let mut first = 0;
+        while first < rows.len() {
+            let room = self.make_room()?;
+            let end = rows.len().min(first.saturating_add(room));
+            self.put(end - first, |slab| slab.append(rows, first..end));
+            first = end;
         }
         Ok(())
+    }
+
+    /// Writes what is there when memory is full; how many rows fit into the slab at hand, one at least.
+    fn make_room(&mut self) -> Result<usize, AuditError> {
+        if self.held > 0 && self.taken >= self.limits.collected {
+            self.check_space()?;
+            self.spill()?;
+        }
+        let in_slab = SLAB.min(self.limits.collected / OF_A_ROW).max(1);
+        if self.slabs.get(self.at_hand).is_some_and(|slab| slab.len() >= in_slab) {
+            self.at_hand += 1;
+        }
+        if self.slabs.len() <= self.at_hand {
+            // Memory is only taken as it is used.
+            self.slabs.push(RowColumns::with_capacity(in_slab));
+        }
+        let there = self.slabs.get(self.at_hand).map_or(0, RowColumns::len);
+        let left = self.limits.collected.saturating_sub(self.taken) / (RowColumns::OF_A_ROW + 4);
+        Ok(in_slab.saturating_sub(there).min(left).max(1))
+    }
+
+    fn put(&mut self, rows: usize, put: impl FnOnce(&mut RowColumns)) {
+        let Some(slab) = self.slabs.get_mut(self.at_hand) else { return };
+        let before = slab.memory();
+        put(slab);
+        let bits = rows.saturating_mul(OF_A_ROW - RowColumns::OF_AN_IDENTITY);
+        self.taken = self.taken.saturating_add(slab.memory().saturating_sub(before)).saturating_add(bits);
+        self.held += rows;
+        self.rows = self.rows.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX));
     }
 
     /// Hands the rows to `each`, those of one identity together; only some of them where `stop` says that
@@ -228,37 +266,69 @@ impl RowStore {
         stop: &dyn Fn() -> bool,
         each: &mut impl FnMut(Rows<'_>) -> Result<(), AuditError>,
     ) -> Result<(), AuditError> {
-        let all = || self.slabs.iter().flatten();
-        let shared = Shared::among(self.held, all());
+        let identities = || self.slabs.iter().flat_map(|slab| slab.identities()).copied();
+        let shared = Shared::among(self.held, FIRST_LOOK, identities());
         let at_once = (self.limits.sorted / 2 / size_of::<Row>()).max(1);
         // What is shared by chance alone fits into this room.
         let (mut count, mut others) = (0, Vec::with_capacity((self.held / 4).min(at_once)));
-        for rows in &self.slabs {
-            let mut first = 0;
-            for (at, row) in rows.iter().enumerate().filter(|(_, row)| shared.has(row)) {
-                count += 1;
-                if others.len() < at_once {
-                    others.push(*row);
+        let (mut in_piece, mut few) = (Vec::with_capacity(PIECE / 64), Vec::new());
+        let stretches = self.slabs.iter().flat_map(RowColumns::stretches);
+        for piece in stretches.flat_map(|stretch| stretch.pieces(PIECE)) {
+            in_piece.clear();
+            for (number, some) in piece.identities.chunks(64).enumerate() {
+                let bit = |(at, &identity): (usize, &u128)| u64::from(shared.has(identity, FIRST_LOOK)) << at;
+                let mut word: u64 = some.iter().enumerate().map(bit).fold(0, |word, bit| word | bit);
+                in_piece.push(word);
+                while word != 0 {
+                    let at = usize::try_from(word.trailing_zeros()).unwrap_or(0);
+                    word &= word - 1;
+                    count += 1;
+                    if let Some(&identity) = some.get(at).filter(|_| others.len() < at_once) {
+                        others.push(piece.row(number * 64 + at, identity));
+                    }
                 }
-                hand_on_singles(rows.get(first..at), each)?;
-                first = at + 1;
             }
-            hand_on_singles(rows.get(first..), each)?;
+            let alone = piece.without(&in_piece);
+            if piece.identities.len() >= SHORT {
+                each(Rows::Alone(alone))?;
+            } else {
+                few.extend(alone.rows());
+                if few.len() >= PIECE {
+                    each(Rows::Singles(&few))?;
+                    few.clear();
+                }
+            }
         }
+        hand_on_singles(&few, each)?;
         if count <= at_once {
+            // Other bits tell most of those that share nothing but the first ones.
+            let again = Shared::among(others.len(), SECOND_LOOK, others.iter().map(|row| row.identity.0));
+            few.clear();
+            others.retain(|row| {
+                let is_shared = again.has(row.identity.0, SECOND_LOOK);
+                if !is_shared {
+                    few.push(*row);
+                }
+                is_shared
+            });
+            hand_on_singles(&few, each)?;
+            drop(few);
             others.par_sort_unstable();
             return hand_on(&others, each);
         }
-        drop(others);
+        drop((others, few));
         let steps = u64::try_from(count.div_ceil(at_once)).unwrap_or(u64::MAX).min(1 << 16);
         for step in 0..steps {
-            let here = |row: &&Row| {
-                let first_bits = u64::try_from(row.identity.0 >> 96).unwrap_or(0);
-                (first_bits * steps) >> 32 == step && shared.has(row)
+            let here = |identity: u128| {
+                let first_bits = u64::try_from(identity >> 96).unwrap_or(0);
+                (first_bits * steps) >> 32 == step && shared.has(identity, FIRST_LOOK)
             };
             // No more room than it takes.
-            let mut rows = Vec::with_capacity(all().filter(here).count());
-            rows.extend(all().filter(here).copied());
+            let mut rows = Vec::with_capacity(identities().filter(|&identity| here(identity)).count());
+            for stretch in self.slabs.iter().flat_map(RowColumns::stretches) {
+                let found = stretch.identities.iter().enumerate().filter(|&(_, &identity)| here(identity));
+                rows.extend(found.map(|(at, &identity)| stretch.row(at, identity)));
+            }
             rows.par_sort_unstable();
             hand_on(&rows, each)?;
             if stop() {
@@ -377,40 +447,47 @@ impl RowStore {
 
     /// Writes all rows; the slabs are used again.
     fn spill(&mut self) -> Result<(), AuditError> {
-        self.slabs.par_iter_mut().for_each(|slab| slab.sort_unstable_by_key(Row::shard));
         self.shards.resize_with(SHARDS, Shard::default);
-        for (at, shard) in self.shards.iter_mut().enumerate() {
-            let of_shard = |slab: &Vec<Row>| {
-                let start = slab.partition_point(|row| row.shard() < at);
-                start..slab.partition_point(|row| row.shard() <= at)
-            };
-            let rows = self.slabs.iter().filter_map(|slab| slab.get(of_shard(slab)));
-            let count = rows.clone().map(<[Row]>::len).sum::<usize>();
-            if count == 0 {
+        let together = (self.limits.collected / PUT_TOGETHER / SHARDS / size_of::<Row>()).clamp(64, 4096);
+        let mut of_shards: Vec<Vec<Row>> = self.shards.iter().map(|_| Vec::new()).collect();
+        for row in self.slabs.iter().flat_map(RowColumns::iter) {
+            let at = row.shard();
+            let (Some(rows), Some(shard)) = (of_shards.get_mut(at), self.shards.get_mut(at)) else {
                 continue;
-            }
-            let file = match &mut shard.file {
-                Some(file) => file,
-                none => none.insert(RunWriter::new(&self.space)?),
             };
-            let written = rows.flatten().try_for_each(|row| file.put(row)).and_then(|()| file.end());
-            written.map_err(|source| self.space.failed(source))?;
-            shard.rows = shard.rows.saturating_add(count);
+            rows.push(row);
+            if rows.len() >= together {
+                shard.write(rows, &self.space)?;
+                rows.clear();
+            }
         }
-        self.slabs.iter_mut().for_each(Vec::clear);
-        (self.at_hand, self.held, self.has_spilled) = (0, 0, true);
+        for (rows, shard) in of_shards.iter().zip(&mut self.shards).filter(|(rows, _)| !rows.is_empty()) {
+            shard.write(rows, &self.space)?;
+        }
+        self.slabs.iter_mut().for_each(RowColumns::clear);
+        (self.at_hand, self.held, self.taken, self.has_spilled) = (0, 0, 0, true);
+        Ok(())
+    }
+}
+
+impl Shard {
+    fn write(&mut self, rows: &[Row], space: &TempSpace) -> Result<(), AuditError> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(RunWriter::new(space)?),
+        };
+        let written = rows.iter().try_for_each(|row| file.put(row)).and_then(|()| file.end());
+        written.map_err(|source| space.failed(source))?;
+        self.rows = self.rows.saturating_add(rows.len());
         Ok(())
     }
 }
 
 fn hand_on_singles(
-    rows: Option<&[Row]>,
+    rows: &[Row],
     each: &mut impl FnMut(Rows<'_>) -> Result<(), AuditError>,
 ) -> Result<(), AuditError> {
-    match rows {
-        None | Some([]) => Ok(()),
-        Some(rows) => each(Rows::Singles(rows)),
-    }
+    if rows.is_empty() { Ok(()) } else { each(Rows::Singles(rows)) }
 }
 
 /// Hands on rows that are in their order.
@@ -428,43 +505,80 @@ fn hand_on(
     Ok(())
 }
 
-/// Tells rows that may share their identity with another one from those that surely do not: a bit for
-/// each of many more values of a few bits of the identity than there are rows, set where two rows have it.
-#[derive(Debug, Default)]
+/// Tells rows that may share their identity with another one from those that surely do not.
+///
+/// Of each row a few bits of the identity are noted among many more values than there are rows. Where
+/// they were noted before, other bits are, among so few values that they stay in the processor's cache;
+/// rows that share their identity have these as well.
+#[derive(Debug)]
 struct Shared {
-    twice: Vec<u64>,
+    again: Bits,
+}
+
+/// A bit for each value of some bits of an identity.
+#[derive(Debug)]
+struct Bits {
+    words: Vec<u64>,
     mask: usize,
 }
 
-impl Shared {
-    /// Values for each row: of eight rows with identities of their own one is taken for shared.
-    const VALUES: usize = 8;
-
-    fn among<'r>(count: usize, rows: impl Iterator<Item = &'r Row>) -> Self {
-        let values = count.saturating_mul(Self::VALUES).next_power_of_two().max(64);
-        let mut once = vec![0u64; values / 64];
-        let mut shared = Self { twice: vec![0u64; values / 64], mask: values - 1 };
-        for row in rows {
-            let (word, bit) = shared.place(row);
-            if let (Some(once), Some(twice)) = (once.get_mut(word), shared.twice.get_mut(word)) {
-                *twice |= *once & bit;
-                *once |= bit;
-            }
-        }
-        shared
+impl Bits {
+    fn among(values: usize) -> Self {
+        let values = values.next_power_of_two().max(64);
+        Self { words: vec![0; values / 64], mask: values - 1 }
     }
 
     #[inline]
-    fn has(&self, row: &Row) -> bool {
-        let (word, bit) = self.place(row);
-        self.twice.get(word).is_none_or(|twice| twice & bit != 0)
-    }
-
-    #[inline]
-    fn place(&self, row: &Row) -> (usize, u64) {
-        let value = row.identity.0 as usize & self.mask;
+    fn place(&self, bits: u64) -> (usize, u64) {
+        #[expect(clippy::cast_possible_truncation, reason = "the last bits are meant")]
+        let value = bits as usize & self.mask;
         (value / 64, 1 << (value % 64))
     }
+
+    /// Notes a value; whether it was before.
+    #[inline]
+    fn note(&mut self, bits: u64) -> bool {
+        let (word, bit) = self.place(bits);
+        let Some(word) = self.words.get_mut(word) else { return true };
+        let before = *word & bit != 0;
+        *word |= bit;
+        before
+    }
+
+    #[inline]
+    fn has(&self, bits: u64) -> bool {
+        let (word, bit) = self.place(bits);
+        self.words.get(word).is_none_or(|word| word & bit != 0)
+    }
+}
+
+impl Shared {
+    /// Values for each row: of sixteen rows with identities of their own one is taken for a repeat.
+    const VALUES: usize = 8;
+
+    /// `turn` says which bits of the identities are looked at.
+    fn among(count: usize, turn: u32, identities: impl Iterator<Item = u128>) -> Self {
+        let mut once = Bits::among(count.saturating_mul(Self::VALUES));
+        let mut again = Bits::among(count);
+        for identity in identities {
+            let (some, others) = halves(identity);
+            if once.note(some.rotate_right(turn)) {
+                again.note(others.rotate_right(turn));
+            }
+        }
+        Self { again }
+    }
+
+    #[inline]
+    fn has(&self, identity: u128, turn: u32) -> bool {
+        self.again.has(halves(identity).1.rotate_right(turn))
+    }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the last bits are meant")]
+const fn halves(identity: u128) -> (u64, u64) {
+    (identity as u64, (identity >> 64) as u64)
 }
 
 fn next_of(from: &mut Option<RunReader>, space: &TempSpace) -> Result<Option<Row>, AuditError> {
@@ -490,14 +604,16 @@ mod tests {
         let of = |identity: Fingerprint| counts[&identity];
         store
             .for_each(&|| false, |together| {
-                let first = together.all()[0].identity;
+                let all = together.all();
+                let Some(first) = all.first().map(|row| row.identity) else { return Ok(()) };
                 match together {
-                    Rows::Singles(rows) => assert!(rows.iter().all(|row| of(row.identity) == 1)),
+                    Rows::Alone(_) | Rows::Singles(_) => assert!(all.iter().all(|row| of(row.identity) == 1)),
                     Rows::Whole(rows) => assert!(rows.len() <= TOGETHER && rows.len() == of(first)),
                     Rows::Part(rows) => assert!(rows.len() <= TOGETHER && of(first) > TOGETHER),
                 }
-                for row in together.all() {
-                    assert!(row.identity == first || matches!(together, Rows::Singles(_)));
+                let alone = matches!(together, Rows::Alone(_) | Rows::Singles(_));
+                for row in all.iter() {
+                    assert!(row.identity == first || alone);
                     found.push(*row);
                 }
                 Ok(())

@@ -146,7 +146,7 @@ pub(super) fn matched(
     let mut current: Option<Fingerprint> = None;
     let mut held: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
     rows.for_each(&|| false, |together| {
-        for row in together.all() {
+        for row in together.all().iter() {
             if current != Some(row.identity) {
                 settle(&mut held, pairs, logs, &mut fates)?;
                 held.clear();
