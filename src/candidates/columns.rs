@@ -140,7 +140,7 @@ impl RowColumns {
 
     /// The rows.
     pub fn iter(&self) -> impl Iterator<Item = Row> {
-        self.stretches().flat_map(|stretch| stretch.rows())
+        self.stretches().flat_map(Stretch::rows)
     }
 
     /// The rows as stretches of consecutive offsets.
@@ -293,7 +293,9 @@ mod tests {
         #[test]
         fn what_comes_out_is_what_was_put_in(rows in rows(), cuts in proptest::collection::vec(0_usize..300, 0..4)) {
             let mut one_by_one = RowColumns::default();
-            rows.iter().for_each(|&row| one_by_one.push(row));
+            for &row in &rows {
+                one_by_one.push(row);
+            }
             prop_assert_eq!(one_by_one.iter().collect::<Vec<_>>(), rows.clone());
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(rows.len())).chain([0, rows.len()]).collect();
             cuts.sort_unstable();
@@ -309,7 +311,9 @@ mod tests {
         #[test]
         fn pieces_leave_out_the_rows_that_are_named(rows in rows(), in_piece in 1_usize..70, left_out: u64) {
             let mut columns = RowColumns::default();
-            rows.iter().for_each(|&row| columns.push(row));
+            for &row in &rows {
+                columns.push(row);
+            }
             let (mut found, mut expected) = (Vec::new(), Vec::new());
             for piece in columns.stretches().flat_map(|stretch| stretch.pieces(in_piece)) {
                 let all: Vec<Row> = piece.rows().collect();

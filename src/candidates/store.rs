@@ -266,7 +266,7 @@ impl RowStore {
         stop: &dyn Fn() -> bool,
         each: &mut impl FnMut(Rows<'_>) -> Result<(), AuditError>,
     ) -> Result<(), AuditError> {
-        let identities = || self.slabs.iter().flat_map(|slab| slab.identities()).copied();
+        let identities = || self.slabs.iter().flat_map(RowColumns::identities).copied();
         let shared = Shared::among(self.held, FIRST_LOOK, identities());
         let at_once = (self.limits.sorted / 2 / size_of::<Row>()).max(1);
         // What is shared by chance alone fits into this room.
