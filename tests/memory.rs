@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Enough that their rows, 32 bytes each, do not fit into the limit.
-const RECORDS: u64 = 1_200_000;
+/// Enough that their rows, at least 16 bytes each, do not fit into the limit.
+const RECORDS: u64 = 2_400_000;
 const LIMIT_MIB: u64 = 32;
 
 /// Writes a partition with these keys in their order; `time` tells that of a batch.
