@@ -3,7 +3,7 @@
 use crate::format::Record;
 use crate::keys::{Content, Mask};
 use crate::units::ProducerId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 
 /// Records of one topic, by partition and in offset order.
 #[derive(Clone, Debug, Default)]
@@ -68,14 +68,14 @@ impl Sample {
     /// Whether a record says word for word what another one says.
     #[must_use]
     pub fn repeats_itself(&self) -> bool {
-        let distinct: BTreeSet<&[u8]> = self.records.iter().map(|record| record.encoded.as_slice()).collect();
+        let distinct: HashSet<&[u8]> = self.records.iter().map(|record| record.encoded.as_slice()).collect();
         distinct.len() < self.records.len()
     }
 
     /// How often record keys repeat, and with what.
     #[must_use]
     pub fn repeats(&self, mask: &Mask) -> Repeats {
-        let mut seen: BTreeMap<&[u8], Vec<Vec<u8>>> = BTreeMap::new();
+        let mut seen: HashMap<&[u8], Vec<Vec<u8>>> = HashMap::new();
         let mut repeats = Repeats::default();
         for record in &self.records {
             let Some(key) = record.key.as_deref() else { continue };

@@ -10,7 +10,7 @@ use super::chance::{Multiplicities, Order};
 use super::fields::{FieldName, Fields, distinct_percent, is_counter, is_nonce, is_running_time};
 use super::sample::{Sample, SampleRecord};
 use crate::keys::{Identity, KeyPart, Mask};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Of 100 records, how many distinct values a send time has at least: two may fall into one
 /// millisecond.
@@ -93,8 +93,8 @@ fn is_part_of(identity: &Identity, name: &FieldName) -> bool {
 
 /// Whether most records of each producer stay distinct without the masked fields.
 fn tells_apart(sample: &Sample, identity: &Identity, mask: &Mask) -> bool {
-    let mut producers: BTreeMap<i64, (usize, BTreeSet<Vec<u8>>)> = BTreeMap::new();
-    let mut seen: BTreeMap<Vec<u8>, (u64, u64)> = BTreeMap::new();
+    let mut producers: BTreeMap<i64, (usize, HashSet<Vec<u8>>)> = BTreeMap::new();
+    let mut seen: HashMap<Vec<u8>, (u64, u64)> = HashMap::new();
     let mut order = Order::default();
     for (place, record) in (0..).zip(&sample.records) {
         let content = record.content(mask);
@@ -136,7 +136,7 @@ fn counts_up(
     add(&mut without, name);
     let counters: BTreeMap<usize, u8> =
         values.iter().filter_map(|(at, text)| Some((*at, text.trim_matches('"').parse().ok()?))).collect();
-    let mut last: BTreeMap<Vec<u8>, u8> = BTreeMap::new();
+    let mut last: HashMap<Vec<u8>, u8> = HashMap::new();
     let mut ups = 0;
     for (at, record) in sample.records.iter().enumerate() {
         let Some(&counter) = counters.get(&at) else { continue };

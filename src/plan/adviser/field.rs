@@ -5,7 +5,9 @@ use crate::finding::{BusinessKey, KeyPart as ReportedPart};
 use crate::keys::{KeyPart, KeySpec};
 use crate::plan::chance::{Multiplicities, Order};
 use crate::plan::fields::is_time;
-use std::collections::BTreeMap;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// Pairs of records with one value whose other fields are compared.
@@ -36,7 +38,9 @@ pub(super) struct Field {
     pub(super) neighbours: Agreement,
     /// Values with a larger hash are not followed.
     limit: u64,
-    values: BTreeMap<u64, Value>,
+    values: HashMap<u64, Value, BuildHasherDefault<Hashed>>,
+    /// The hashes of these values, the largest at hand.
+    largest: BinaryHeap<u64>,
     /// Pairs of records with one value that were held against each other.
     pub(super) pairs: u64,
     /// By other field: in how many pairs both records have it, and in how many they agree.
@@ -71,7 +75,25 @@ struct Value {
     first_content: u64,
     last_content: u64,
     last_place: u64,
-    last: Box<[ValueHash]>,
+    last: Option<Arc<[ValueHash]>>,
+}
+
+/// For values that are hashes already.
+#[derive(Debug, Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64(bytes);
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 /// A record as a field sees it.
@@ -83,8 +105,8 @@ pub(super) struct Seen<'r> {
     pub(super) content: u64,
     /// How many records came before it.
     pub(super) place: u64,
-    /// All fields of the record.
-    pub(super) fields: &'r [ValueHash],
+    /// All fields of the record; one place for all values that hold it.
+    pub(super) fields: &'r Arc<[ValueHash]>,
 }
 
 /// How often the values of a field repeat.
@@ -102,7 +124,7 @@ pub(super) struct Repeats {
 }
 
 impl Field {
-    pub(super) const fn new(key: KeySpec, masked: bool) -> Self {
+    pub(super) fn new(key: KeySpec, masked: bool) -> Self {
         Self {
             key,
             masked,
@@ -112,7 +134,8 @@ impl Field {
             numbers: 0,
             neighbours: Agreement { both: 0, equal: 0 },
             limit: u64::MAX,
-            values: BTreeMap::new(),
+            values: HashMap::default(),
+            largest: BinaryHeap::new(),
             pairs: 0,
             agreement: Vec::new(),
             order: Order::new(),
@@ -136,7 +159,7 @@ impl Field {
         if let Some(value) = self.values.get_mut(&hash) {
             if compare {
                 self.pairs += 1;
-                compare_fields(&value.last, seen.fields, &mut self.agreement);
+                compare_fields(value.last.as_deref().unwrap_or_default(), seen.fields, &mut self.agreement);
             }
             self.order.take(seen.place, value.last_place);
             value.records += 1;
@@ -144,7 +167,7 @@ impl Field {
                 u64::from([value.first_content, value.last_content].contains(&seen.content));
             (value.last_content, value.last_place) = (seen.content, seen.place);
             if compare {
-                value.last = seen.fields.into();
+                value.last = Some(Arc::clone(seen.fields));
             }
             if value.records == 2 && self.repeated.len() < EXAMPLES {
                 self.repeated.push(example(&self.key, seen.bytes));
@@ -154,7 +177,7 @@ impl Field {
         if self.first.len() < EXAMPLES {
             self.first.push(example(&self.key, seen.bytes));
         }
-        let last = if compare { seen.fields.into() } else { Box::default() };
+        let last = compare.then(|| Arc::clone(seen.fields));
         let value = Value {
             records: 1,
             same_content: 0,
@@ -164,9 +187,11 @@ impl Field {
             last,
         };
         self.values.insert(hash, value);
+        self.largest.push(hash);
         if self.values.len() > most
-            && let Some((largest, _)) = self.values.pop_last()
+            && let Some(largest) = self.largest.pop()
         {
+            self.values.remove(&largest);
             self.limit = largest;
         }
     }
@@ -194,13 +219,14 @@ impl Field {
     /// How often its values repeat, of those that were followed to the end.
     pub(super) fn repeats(&self) -> Repeats {
         let mut repeats = Repeats { order: self.order, ..Repeats::default() };
-        for value in self.values.values() {
+        // Sums, so that the order does not matter.
+        self.values.values().for_each(|value| {
             repeats.distinct += 1;
             repeats.multiplicities.add(value.records);
             repeats.followed += value.records;
             repeats.same_content += value.same_content;
             repeats.other_content += value.records - 1 - value.same_content;
-        }
+        });
         repeats
     }
 

@@ -7,6 +7,7 @@ use crate::keys::{Content, JsonPointer, KeyPart, KeySpec, Mask, scalars};
 use crate::plan::SampleRecord;
 use crate::units::ProducerId;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Fields of a topic that are looked at: the first ones that occur.
@@ -27,16 +28,47 @@ pub struct Observer {
     /// Two fields each that are looked at as one; they stand before all others.
     pairs: Vec<[KeyPart; 2]>,
     fields: Vec<Field>,
-    known: HashMap<KeyPart, usize>,
+    known: Known,
     records: u64,
     /// Records with a value: tombstones have no fields.
     with_value: u64,
     content: Content,
-    /// Of the record at hand: its fields, reused.
-    found: Vec<(usize, Vec<u8>)>,
+    /// Of the record at hand: its fields, and where their values stand among the bytes; reused.
+    found: Vec<(usize, Range<usize>)>,
+    bytes: Vec<u8>,
     hashes: Vec<ValueHash>,
     /// The fields of the last record of some writers.
     writers: BTreeMap<ProducerId, Vec<ValueHash>>,
+}
+
+/// Which field is which.
+#[derive(Debug, Default)]
+struct Known {
+    key: Option<usize>,
+    value: Option<usize>,
+    of_key: HashMap<JsonPointer, usize>,
+    of_value: HashMap<JsonPointer, usize>,
+    headers: HashMap<String, usize>,
+}
+
+impl Known {
+    fn get(&self, part: &KeyPart) -> Option<usize> {
+        match part {
+            KeyPart::RecordKey => self.key,
+            KeyPart::Value => self.value,
+            KeyPart::Header(name) => self.headers.get(name).copied(),
+            KeyPart::Json(pointer) => self.of_value.get(pointer).copied(),
+            KeyPart::KeyJson(pointer) => self.of_key.get(pointer).copied(),
+            KeyPart::Regex(_) | KeyPart::Schema(_) => None,
+        }
+    }
+}
+
+/// In which document a member stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Document {
+    Key,
+    Value,
 }
 
 impl Observer {
@@ -48,11 +80,12 @@ impl Observer {
             memory,
             pairs: Vec::new(),
             fields: Vec::new(),
-            known: HashMap::new(),
+            known: Known::default(),
             records: 0,
             with_value: 0,
             content: Content::default(),
             found: Vec::new(),
+            bytes: Vec::new(),
             hashes: Vec::new(),
             writers: BTreeMap::new(),
         }
@@ -94,8 +127,8 @@ impl Observer {
     fn note(&mut self, writer: ProducerId, content: u64, value: Option<&[u8]>) {
         self.hashes.clear();
         self.hashes.resize(self.fields.len(), 0);
-        for (at, bytes) in &self.found {
-            if let Some(hash) = self.hashes.get_mut(*at) {
+        for (at, place) in &self.found {
+            if let (Some(hash), Some(bytes)) = (self.hashes.get_mut(*at), self.bytes.get(place.clone())) {
                 *hash = u32::try_from(xxh3_64(bytes) >> 32).unwrap_or(0).max(1);
             }
         }
@@ -107,10 +140,10 @@ impl Observer {
             self.writers.clear();
         }
         self.writers.entry(writer).or_default().clone_from(&self.hashes);
-        let most = self.most_values();
-        for (at, bytes) in &self.found {
-            if let Some(field) = self.fields.get_mut(*at) {
-                field.take(&Seen { bytes, content, place: self.records, fields: &self.hashes }, most);
+        let (most, hashes) = (self.most_values(), self.hashes.as_slice().into());
+        for (at, place) in &self.found {
+            if let (Some(field), Some(bytes)) = (self.fields.get_mut(*at), self.bytes.get(place.clone())) {
+                field.take(&Seen { bytes, content, place: self.records, fields: &hashes }, most);
             }
         }
         self.records += 1;
@@ -131,19 +164,27 @@ impl Observer {
     /// The fields of a record into `found`, each once: of a name that repeats the last one counts.
     fn take_apart(&mut self, key: Option<&[u8]>, value: Option<&[u8]>, headers: &[(&[u8], Option<&[u8]>)]) {
         self.found.clear();
+        self.bytes.clear();
         if let Some(key) = key {
-            self.found(KeyPart::RecordKey, key);
-            self.members(key, KeyPart::KeyJson);
+            self.known.key = self.known.key.or_else(|| self.add(KeyPart::RecordKey));
+            self.found(self.known.key, key);
+            self.members(key, Document::Key);
         }
         if let Some(value) = value {
-            self.found(KeyPart::Value, value);
-            self.members(value, KeyPart::Json);
+            self.known.value = self.known.value.or_else(|| self.add(KeyPart::Value));
+            self.found(self.known.value, value);
+            self.members(value, Document::Value);
         }
         for (name, value) in headers {
             if let (Ok(name), Some(value)) = (std::str::from_utf8(name), value)
                 && !name.is_empty()
             {
-                self.found(KeyPart::Header(name.to_owned()), value);
+                let mut at = self.known.headers.get(name).copied();
+                if at.is_none() {
+                    at = self.add(KeyPart::Header(name.to_owned()));
+                    self.known.headers.extend(at.map(|at| (name.to_owned(), at)));
+                }
+                self.found(at, value);
             }
         }
         for at in 0..self.pairs.len() {
@@ -156,13 +197,14 @@ impl Observer {
         let Some(pair) = self.pairs.get(at) else { return };
         let value = |part: &KeyPart| {
             let field = self.known.get(part)?;
-            self.found.iter().find(|(other, _)| other == field).map(|(_, bytes)| bytes)
+            let (_, place) = self.found.iter().find(|(other, _)| *other == field)?;
+            self.bytes.get(place.clone())
         };
         let [one, other] = pair;
         if let (Some(one), Some(other)) = (value(one), value(other)) {
             let mut joined = Vec::with_capacity(one.len() + other.len() + size_of::<u64>());
             join(one, other, &mut joined);
-            self.found.push((at, joined));
+            self.found(Some(at), &joined);
         }
     }
 
@@ -176,33 +218,54 @@ impl Observer {
         }
     }
 
-    fn members(&mut self, document: &[u8], part: fn(JsonPointer) -> KeyPart) {
+    fn members(&mut self, document: &[u8], of: Document) {
         // A bare number or text is the whole key or value, which has a name of its own.
         if !document.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| b"{[".contains(byte))
         {
             return;
         }
         scalars(document, FIELDS, &mut |pointer, raw| {
-            if raw != "null" {
-                self.found(part(pointer.clone()), raw.as_bytes());
+            if raw == "null" {
+                return;
             }
+            let known = match of {
+                Document::Key => &self.known.of_key,
+                Document::Value => &self.known.of_value,
+            };
+            let mut at = known.get(pointer).copied();
+            if at.is_none() {
+                let (part, pointer) = (pointer.clone(), pointer.clone());
+                at = self.add(match of {
+                    Document::Key => KeyPart::KeyJson(part),
+                    Document::Value => KeyPart::Json(part),
+                });
+                let known = match of {
+                    Document::Key => &mut self.known.of_key,
+                    Document::Value => &mut self.known.of_value,
+                };
+                known.extend(at.map(|at| (pointer, at)));
+            }
+            self.found(at, raw.as_bytes());
         });
     }
 
-    fn found(&mut self, part: KeyPart, bytes: &[u8]) {
-        let at = match self.known.get(&part) {
-            Some(&at) => at,
-            None if self.fields.len() < FIELDS + self.pairs.len() => {
-                self.known.insert(part.clone(), self.fields.len());
-                let masked = self.is_masked(&part);
-                self.fields.push(Field::new(KeySpec::of(part), masked));
-                self.fields.len() - 1
-            }
-            None => return,
-        };
+    /// A field that was not seen before, unless there are enough of them.
+    fn add(&mut self, part: KeyPart) -> Option<usize> {
+        (self.fields.len() < FIELDS + self.pairs.len()).then(|| {
+            let masked = self.is_masked(&part);
+            self.fields.push(Field::new(KeySpec::of(part), masked));
+            self.fields.len() - 1
+        })
+    }
+
+    fn found(&mut self, field: Option<usize>, bytes: &[u8]) {
+        let Some(at) = field else { return };
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        let place = start..self.bytes.len();
         match self.found.iter_mut().find(|(other, _)| *other == at) {
-            Some((_, earlier)) => *earlier = bytes.to_vec(),
-            None => self.found.push((at, bytes.to_vec())),
+            Some((_, earlier)) => *earlier = place,
+            None => self.found.push((at, place)),
         }
     }
 }
