@@ -3,11 +3,11 @@
 //! The key is drawn anew in every run. The report does not depend on it, because a digest is only
 //! compared with digests of the same run.
 
+use super::sip::Sip;
 use super::store::Row;
 use crate::format::Record;
-use crate::keys::{self, Content, Identity, KeySpec, Keyed, Mask};
+use crate::keys::{self, Content, Identity, KeySpec, Keyed, Mask, PartOfKey};
 use crate::plan::TopicPlan;
-use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
@@ -20,8 +20,6 @@ pub const RECORD_SET: u32 = 3;
 
 /// The golden ratio in 64 bits: spreads what came before over all bits.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Bytes that are gathered before they are hashed: a key and what tells its parts apart, as a rule.
-const GATHERED: usize = 128;
 
 /// The key of one run.
 #[derive(Clone, Copy, Debug)]
@@ -48,28 +46,27 @@ impl DigestKey {
         Self { first: draw(), second: draw(), secret }
     }
 
-    /// The digest of bytes that come in parts.
+    /// The digest of bytes that come in parts; other parts of the same bytes are something else.
     #[inline]
     pub fn of(&self, domain: u32, feed: impl FnOnce(&mut Parts)) -> Fingerprint {
-        let hasher = SipHasher13::new_with_keys(self.first, self.second);
-        let mut parts = Parts { gathered: [0; GATHERED], length: 0, hasher, is_long: false };
-        parts.write(&domain.to_le_bytes());
+        let mut parts = Parts(Sip::new(self.first, self.second));
+        parts.0.word(u64::from(domain));
         feed(&mut parts);
-        let Hash128 { h1, h2 } = parts.finish();
-        Fingerprint(u128::from(h1) << 64 | u128::from(h2))
+        Fingerprint(parts.0.finish())
     }
 
     /// The digest of a business key: equal in all topics.
+    #[inline]
     pub fn key(&self, spec: &KeySpec, record: &Record<'_>) -> (Keyed, Fingerprint) {
         let mut keyed = Keyed::Without;
-        let digest = self.of(KEY, |parts| keyed = keys::identify(spec, record, |part| parts.write(part)));
+        let digest = self.of(KEY, |parts| keyed = keys::parts_of_key(spec, record, |part| parts.part(part)));
         (keyed, digest)
     }
 
     /// The digest of a business key that is given as texts, under one reading of them.
     #[must_use]
     pub fn given(&self, spec: &KeySpec, given: &[Option<Vec<u8>>], reading: u32) -> Fingerprint {
-        self.of(KEY, |parts| keys::identify_given(spec, given, reading, |part| parts.write(part)))
+        self.of(KEY, |parts| keys::given_parts_of_key(spec, given, reading, |part| parts.part(part)))
     }
 
     /// The digest of a record's identity.
@@ -113,45 +110,41 @@ impl DigestKey {
     }
 }
 
-/// Takes what is to be hashed. A key comes in several short parts, and each call to the hasher has its
-/// price.
+/// Takes what is to be hashed, word by word where it stands: nothing is gathered first.
 #[derive(Debug)]
-pub struct Parts {
-    gathered: [u8; GATHERED],
-    length: usize,
-    hasher: SipHasher13,
-    /// Whether the hasher has begun.
-    is_long: bool,
-}
+pub struct Parts(Sip);
 
 impl Parts {
-    /// Adds bytes.
+    /// Adds bytes, and with them how many they are.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) {
-        match self.gathered.get_mut(self.length..self.length.saturating_add(bytes.len())) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.length += bytes.len();
-            }
-            None => self.write_through(bytes),
-        }
+        self.0.word(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.padded(bytes);
     }
 
-    #[cold]
-    fn write_through(&mut self, bytes: &[u8]) {
-        self.hasher.write(self.gathered.get(..self.length).unwrap_or_default());
-        self.hasher.write(bytes);
-        (self.length, self.is_long) = (0, true);
-    }
-
+    /// Adds a part of a key.
     #[inline]
-    fn finish(&mut self) -> Hash128 {
-        let rest = self.gathered.get(..self.length).unwrap_or_default();
-        if !self.is_long {
-            return self.hasher.hash(rest);
+    fn part(&mut self, part: PartOfKey<'_>) {
+        match part {
+            // Lengths need no more than the other 56 bits.
+            Some((kind, bytes)) => {
+                self.0.word(u64::from(kind) << 56 ^ u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+                self.padded(bytes);
+            }
+            None => self.0.word(u64::MAX),
         }
-        self.hasher.write(rest);
-        self.hasher.finish128()
+    }
+
+    /// Adds bytes whose number was added before.
+    #[inline]
+    fn padded(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.0.word(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            self.0.word(rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
+        }
     }
 }
 
@@ -159,25 +152,39 @@ impl Parts {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::HashMap;
 
     proptest! {
         #[test]
-        fn the_digest_depends_on_the_bytes_and_not_on_their_parts(
-            bytes in proptest::collection::vec(any::<u8>(), 0..400), cuts in proptest::collection::vec(0_usize..400, 0..5),
+        fn the_digest_depends_on_the_parts_and_on_what_they_stand_for(
+            parts in proptest::collection::vec(proptest::collection::vec(0_u8..2, 0..20), 0..4),
+            others in proptest::collection::vec(proptest::collection::vec(0_u8..2, 0..20), 0..4),
         ) {
             let key = DigestKey::random();
-            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
-            cuts.sort_unstable();
-            let in_parts = key.of(KEY, |parts| {
-                let mut at = 0;
-                for cut in cuts {
-                    parts.write(&bytes[at..cut]);
-                    at = cut;
-                }
-                parts.write(&bytes[at..]);
-            });
-            prop_assert_eq!(in_parts, key.of(KEY, |parts| parts.write(&bytes)));
-            prop_assert_ne!(in_parts, key.of(CONTENT, |parts| parts.write(&bytes)));
+            let of = |domain: u32, all: &[Vec<u8>]| key.of(domain, |parts| all.iter().for_each(|one| parts.write(one)));
+            prop_assert_eq!(of(KEY, &parts) == of(KEY, &others), parts == others);
+            prop_assert_ne!(of(KEY, &parts), of(CONTENT, &parts));
         }
+    }
+
+    #[test]
+    fn no_two_keys_of_parts_that_are_there_or_not_have_one_digest() {
+        let key = DigestKey::random();
+        let texts =
+            [None, Some(""), Some("\0"), Some("\0\0"), Some("1"), Some("12345678"), Some("12345678\0")];
+        let mut seen = HashMap::new();
+        for spec in ["record-key+value", "record-key+json:/a"] {
+            let spec: KeySpec = spec.parse().unwrap();
+            for (one, other) in texts.iter().flat_map(|one| texts.iter().map(move |other| (one, other))) {
+                for reading in 0..spec.readings() {
+                    let given = [one, other].map(|text| text.map(|text| text.as_bytes().to_vec()));
+                    let kind = other.map(|_| spec.parts()[1].to_string() == "json:/a" && reading == 1);
+                    let digest = key.given(&spec, &given, reading);
+                    let before = seen.insert(digest, (given.clone(), kind));
+                    assert!(before.is_none_or(|before| before == (given, kind)));
+                }
+            }
+        }
+        assert_eq!(seen.len(), 7 * (7 + 6), "texts and numbers are two keys");
     }
 }

@@ -8,6 +8,7 @@
 
 mod columns;
 mod digest;
+mod sip;
 mod store;
 
 pub use columns::{Alone, RowColumns};

@@ -67,25 +67,26 @@ pub enum Keyed {
     Undecoded(Undecoded),
 }
 
-/// Hands the bytes of a key that is at hand as texts to `each`, as [`identify`] would if a record had
+/// One part of a key: its kind and its bytes; nothing where the record has none.
+pub type PartOfKey<'p> = Option<(u8, &'p [u8])>;
+
+/// Hands the parts of a key that is at hand as texts to `each`, as [`parts_of_key`] would if a record had
 /// them. A text alone does not tell whether a member of a document is a text or a number: `reading`,
 /// of [`KeySpec::readings`], says for each such part which of them is meant.
-pub fn identify_given(spec: &KeySpec, given: &[Option<Vec<u8>>], reading: u32, mut each: impl FnMut(&[u8])) {
+pub fn given_parts_of_key(
+    spec: &KeySpec,
+    given: &[Option<Vec<u8>>],
+    reading: u32,
+    mut each: impl FnMut(PartOfKey<'_>),
+) {
     let mut member = 0;
     for (key, bytes) in spec.parts().iter().zip(given) {
-        let Some(bytes) = bytes else {
-            each(&[0]);
-            member += u32::from(key.is_member());
-            continue;
-        };
-        each(&head(key.kind(reading >> member & 1), bytes));
-        each(bytes);
+        each(bytes.as_deref().map(|bytes| (key.kind(reading >> member & 1), bytes)));
         member += u32::from(key.is_member());
     }
 }
 
 /// What stands before the bytes of a part: its kind and its length.
-#[inline]
 fn head(kind: u8, bytes: &[u8]) -> [u8; 9] {
     let mut head = [kind; 9];
     if let Some(length) = head.last_chunk_mut() {
@@ -97,21 +98,33 @@ fn head(kind: u8, bytes: &[u8]) -> [u8; 9] {
 /// Hands the bytes that identify `record` to `each`, part by part, with what separates the parts.
 ///
 /// Two records have the same identity exactly when the same bytes are handed out.
-#[inline]
 pub fn identify(spec: &KeySpec, record: &Record<'_>, mut each: impl FnMut(&[u8])) -> Keyed {
+    parts_of_key(spec, record, |part| match part {
+        Some((kind, bytes)) => {
+            each(&head(kind, bytes));
+            each(bytes);
+        }
+        None => each(&[0]),
+    })
+}
+
+/// Hands the parts of the key of `record` to `each`.
+///
+/// Two records have the same identity exactly when the same parts are handed out.
+#[inline]
+pub fn parts_of_key(spec: &KeySpec, record: &Record<'_>, mut each: impl FnMut(PartOfKey<'_>)) -> Keyed {
     let mut found = false;
     let mut undecoded = None;
     for key in spec.parts() {
         match key.extract(record) {
             Part::Bytes { kind, bytes } => {
                 found = true;
-                each(&head(kind, &bytes));
-                each(&bytes);
+                each(Some((kind, &bytes)));
             }
-            Part::Absent => each(&[0]),
+            Part::Absent => each(None),
             Part::Undecodable(why) => {
                 undecoded = undecoded.or(Some(why));
-                each(&[0]);
+                each(None);
             }
         }
     }
