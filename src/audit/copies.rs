@@ -215,11 +215,13 @@ fn read_batch(
             let base = *base_offset.get_or_insert(record.offset);
             parts.write(&record.offset.0.wrapping_sub(base.0).to_le_bytes());
             parts.write(&record.client_timestamp.to_le_bytes());
-            parts.write(content.bytes(record, &Mask::default()));
+            // A digest stands for the content, so that each is hashed once.
+            let exact = look.digest_key.content(content, &Mask::default(), record);
+            parts.write(&exact.0.to_le_bytes());
             if let Ok(at) = wanted.binary_search_by_key(&record.offset, |wanted| wanted.offset)
                 && let Some(wanted) = wanted.get(at)
             {
-                found.push(candidate(look, region, batch, record, wanted, plan, content, outcome));
+                found.push(candidate(look, region, batch, record, exact, wanted, plan, content, outcome));
             }
         });
     });
@@ -245,6 +247,7 @@ fn candidate(
     region: &Region<'_>,
     batch: &Batch<'_>,
     record: &Record<'_>,
+    exact_content: Fingerprint,
     wanted: &Wanted,
     plan: &TopicPlan,
     content: &mut Content,
@@ -294,10 +297,11 @@ fn candidate(
     Candidate {
         identity: wanted.identity,
         content: match plan.repeats {
+            RepeatsOf::Content if plan.mask.is_empty() => exact_content,
             RepeatsOf::Content => look.digest_key.content(content, &plan.mask, record),
             RepeatsOf::Key => wanted.identity,
         },
-        exact_content: look.digest_key.content(content, &Mask::default(), record),
+        exact_content,
         record_set: Fingerprint(0),
         is_tombstone: record.value.is_none(),
         business_key: business_key(plan, content, record),
