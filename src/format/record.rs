@@ -118,19 +118,47 @@ impl<'a> Records<'a> {
             Some(record) => record,
             None => self.read().inspect_err(|_| self.left = 0)?,
         };
-        self.left = self.left.saturating_sub(1);
-        if self.left == 0 && self.cursor.left() != 0 {
-            return Err(self.cursor.invalid(
-                "records",
-                format!("{} bytes are left behind the last record", self.cursor.left()),
-            ));
-        }
+        self.count_one()?;
         Ok(Some(record))
+    }
+
+    /// Hands all records to `each`: the same, without a place for each on the way.
+    ///
+    /// # Errors
+    /// As [`Records::next_record`]; the records before the bad one were handed out.
+    #[inline]
+    pub fn for_each(mut self, mut each: impl FnMut(&Record<'a>)) -> Result<(), FormatError> {
+        while self.left > 0 {
+            if let Some(record) = self.read_plain() {
+                self.count_one()?;
+                each(&record);
+            } else if let Some(record) = self.next_record()? {
+                each(&record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a record that was taken.
+    #[inline]
+    fn count_one(&mut self) -> Result<(), FormatError> {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 && self.cursor.left() != 0 { Err(self.left_behind()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn left_behind(&self) -> FormatError {
+        let reason = format!("{} bytes are left behind the last record", self.cursor.left());
+        self.cursor.invalid("records", reason)
     }
 
     /// Takes a record as nearly all are. Where there is more to it, or something is wrong, nothing is
     /// taken, and [`Records::read`] tells.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a record takes 120 bytes, which would be written and read again"
+    )]
+    #[inline(always)]
     fn read_plain(&mut self) -> Option<Record<'a>> {
         let mut rest = self.cursor.rest();
         let before = rest.len();
@@ -275,6 +303,35 @@ mod tests {
 
     fn records<'a>(header: &BatchHeader, area: &'a [u8]) -> Records<'a> {
         Records::new(header, area, Limits { headers: 3, header_name: 4, ..Limits::default() })
+    }
+
+    proptest! {
+        #[test]
+        fn all_together_are_what_comes_one_by_one(
+            values in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..80), 1..6),
+            flip in proptest::option::of((0_usize..200, any::<u8>())),
+            cut in 0_usize..4, more in proptest::collection::vec(any::<u8>(), 0..2),
+        ) {
+            let bytes = values.iter().fold(batch(), |spec, value| spec.record("key", value.as_slice())).bytes();
+            let (header, _) = BatchHeader::read(&bytes).unwrap();
+            let mut area = bytes[super::super::record_batch::HEADER_LENGTH..].to_vec();
+            if let Some((at, flip)) = flip && let Some(byte) = area.get_mut(at) {
+                *byte ^= flip;
+            }
+            area.truncate(area.len() - cut / 2);
+            area.extend(more);
+            let (mut one_by_one, mut together) = (Vec::new(), Vec::new());
+            let mut walk = records(&header, &area);
+            let end = loop {
+                match walk.next_record() {
+                    Ok(Some(record)) => one_by_one.push(format!("{record:?}")),
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
+            };
+            let all = records(&header, &area).for_each(|record| together.push(format!("{record:?}")));
+            prop_assert_eq!((together, all), (one_by_one, end));
+        }
     }
 
     proptest! {

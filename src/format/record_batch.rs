@@ -284,7 +284,7 @@ impl<'a> Batch<'a> {
     pub fn for_each_record(
         &self,
         decompressor: &mut Decompressor,
-        mut each: impl FnMut(&Record<'_>),
+        each: impl FnMut(&Record<'_>),
     ) -> Result<(), RecordsError> {
         if self.header.records_count == Some(0) {
             return Ok(());
@@ -295,11 +295,7 @@ impl<'a> Batch<'a> {
         let codec = self.header.codec().ok_or(RecordsError::UnknownCodec(self.header.attributes & 0x07))?;
         let limits = decompressor.limits();
         let area = decompressor.decompress(codec, self.records_area()).map_err(RecordsError::Compression)?;
-        let mut records = Records::new(&self.header, area, limits);
-        while let Some(record) = records.next_record().map_err(RecordsError::Format)? {
-            each(&record);
-        }
-        Ok(())
+        Records::new(&self.header, area, limits).for_each(each).map_err(RecordsError::Format)
     }
 
     /// The damage note of a batch whose records cannot all be read. It spans the whole batch, and
