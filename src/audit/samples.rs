@@ -73,6 +73,8 @@ fn look(
     options: &AuditOptions,
 ) {
     let Ok(source) = input::open_segment(&segment.place, options.mode, segment.len) else { return };
+    // The kernel is neither to read ahead nor to be asked for what lies there.
+    let source = source.at_one_place(usize::try_from(BYTES_A_PLACE).unwrap_or(usize::MAX));
     let mut scanner = SegmentScanner::new(source, segment.base, TailExpectation::MayBeTorn);
     while scanner.position().0 < BYTES_A_PLACE && sample.records.len() < records && sample.bytes() < bytes {
         let Ok(Some(item)) = scanner.next_item() else { return };
