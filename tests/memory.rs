@@ -195,3 +195,18 @@ fn the_memory_does_not_grow_with_the_producers() {
     assert!(more > 2 * LIMIT_MIB, "only {more} MiB are needed: there is too little to show anything");
     assert!(report == with_plenty, "the report depends on the memory");
 }
+
+#[test]
+fn the_story_of_one_key_takes_no_more_however_often_it_is_stored() {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join("log");
+    std::fs::create_dir(&log).unwrap();
+    write_partition(&log.join("one-0"), 1, std::iter::repeat_n(7, 100_000), |batch| {
+        FIRST_TIME + i64::from(batch)
+    });
+    let key = format!("{:016x}", 7_u64.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let trace = ["trace", &key, log.to_str().unwrap(), "--key", "record-key", "--threads", "1"];
+    let peak = peak_of(&trace, &format!("{LIMIT_MIB}MiB"));
+    assert!(peak <= LIMIT_MIB, "{peak} MiB were taken, {LIMIT_MIB} were allowed");
+    assert!(peak_of(&trace, "8GiB") > LIMIT_MIB, "there is too little to show anything");
+}

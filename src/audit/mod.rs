@@ -60,7 +60,7 @@ use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
 use crate::facts::{CommitHistory, Written};
 use crate::finding::{Finding, Severity};
-use crate::judgement;
+use crate::judgement::Happened;
 use crate::judgement::duplicates::{self, Examples, SurplusChoice};
 use crate::relations::Relations;
 use crate::report;
@@ -273,13 +273,19 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     notes.extend(doubts);
     let mut beside = internal.producer_id_blocks();
     beside.extend(closings::of_followers(&logs));
-    let most = if request.is_some() { usize::MAX } else { assemble::most_events(options) };
-    let mut events = match options.snapshots {
-        SnapshotStates::Checked => {
-            judgement::events_at_most(&logs.judged, &logs.sessions, &relations, &findings, &beside, most)
+    let happened = Happened {
+        partitions: &logs.judged,
+        sessions: &logs.sessions,
+        rewinds: &relations.rewinds,
+        findings: &findings,
+        beside: &beside,
+    };
+    let events = match (options.snapshots, &request) {
+        (SnapshotStates::Checked, None) => {
+            happened.at_most(&relations.groups, assemble::most_events(options), &|_| true)
         }
-        // Whoever asks for the state of each producer is not told what happened when.
-        SnapshotStates::Told => (Vec::new(), 0),
+        // Whoever asks for the state of each producer is not told what happened when, and a story has its own.
+        (SnapshotStates::Told, _) | (_, Some(_)) => (Vec::new(), 0),
     };
     let found = request.map(|request| {
         let story = trace::Story {
@@ -289,7 +295,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
             counts: &key_counts,
             partitions: &logs.judged,
             findings: &findings,
-            events: std::mem::take(&mut events.0),
+            happened,
             replicas: logs.replicas(),
         };
         story.tell(request, &found, &mut verifier)

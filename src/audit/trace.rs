@@ -11,7 +11,7 @@ use crate::facts::{PartitionFacts, Rewind, TransactionSpan};
 use crate::finding::{BusinessKey, Copy, Event, EventKind, Finding, Place, Visibility, in_turn};
 use crate::format::record_batch::TimestampType;
 use crate::format::{Headers, Record};
-use crate::judgement::{self, Partition, duplicates};
+use crate::judgement::{Brief, Happened, Partition, duplicates};
 use crate::keys::{Identity, KeyPart, Mask, Part, scalars};
 use crate::plan::{Sample, SampleRecord, TopicPlan};
 use crate::relations::{Relations, StoredCopy};
@@ -71,7 +71,7 @@ pub(super) struct Story<'a> {
     pub(super) counts: &'a [KeyCounts],
     pub(super) partitions: &'a [Partition<'a>],
     pub(super) findings: &'a [Finding],
-    pub(super) events: Vec<Event>,
+    pub(super) happened: Happened<'a>,
     /// Replicas that do not lead, by their directories.
     pub(super) replicas: Vec<String>,
 }
@@ -87,9 +87,7 @@ impl Story<'_> {
         let mut copies = copies(self.relations, found);
         let not_searched = if copies.is_empty() { std::mem::take(&mut self.replicas) } else { Vec::new() };
         let findings = touching(self.findings, &copies);
-        let events =
-            around(std::mem::take(&mut self.events), &copies, self.partitions, &self.relations.rewinds);
-        let (events, events_omitted) = judgement::weightiest(events, EVENTS);
+        let (events, events_omitted) = self.around(&copies);
         let mut visibility = report::model::Visibility::default();
         for counts in self.counts {
             add_counts(&mut visibility, counts);
@@ -123,6 +121,57 @@ impl Story<'_> {
             details: findings,
             ..Trace::of(request.sought.text())
         }
+    }
+
+    /// What bears on the copies: the sessions and transactions that wrote them, and what happened in their
+    /// partitions from the last thing before the first copy to the last copy; and how much of it is left out.
+    fn around(&self, copies: &[Copy]) -> (Vec<Event>, u64) {
+        let logs = logs(copies);
+        let sessions: BTreeSet<&str> = copies.iter().filter_map(|copy| copy.session.as_deref()).collect();
+        let ends = transaction_ends(copies, self.partitions);
+        let rewound = rewound(copies, &self.relations.rewinds);
+        let times = || copies.iter().filter_map(|copy| copy.timestamp);
+        let window = times().min().zip(times().max());
+        let mut before: BTreeMap<(String, i32, EventKind), i64> = BTreeMap::new();
+        self.happened.tell(&mut |Brief { kind, place: (topic, partition, offset), .. }| {
+            let lasts = matches!(kind, EventKind::LogClosed | EventKind::LeaderEpoch | EventKind::Protection);
+            if lasts && logs.get(&(topic, partition)).is_some_and(|&(first, _)| offset <= first) {
+                let newest = before.entry((topic.to_owned(), partition, kind)).or_insert(offset);
+                *newest = offset.max(*newest);
+            }
+        });
+        let bears = |brief: &Brief<'_>| {
+            let (topic, partition, offset) = brief.place;
+            if brief.kind == EventKind::ProducerIdBlock {
+                return brief
+                    .time
+                    .zip(window)
+                    .is_some_and(|(time, (first, last))| (first..=last).contains(&time));
+            }
+            let Some(&(first, last)) = logs.get(&(topic, partition)) else { return false };
+            let is_at = |places: &BTreeSet<Place>| {
+                places.contains(&Place { topic: topic.to_owned(), partition, offset })
+            };
+            match brief.kind {
+                EventKind::SessionBegin | EventKind::SessionEnd => {
+                    brief.session.is_some_and(|session| sessions.contains(session.name().as_str()))
+                }
+                EventKind::TransactionCommit | EventKind::TransactionAbort | EventKind::TransactionOpen => {
+                    is_at(&ends)
+                }
+                EventKind::Rewind => is_at(&rewound),
+                EventKind::Duplicates => true,
+                EventKind::LogClosed | EventKind::LeaderEpoch | EventKind::Protection => {
+                    (first..=last).contains(&offset)
+                        || before.get(&(topic.to_owned(), partition, brief.kind)) == Some(&offset)
+                }
+                EventKind::OffsetGap | EventKind::SequenceGap | EventKind::SequenceStep => {
+                    (first..=last).contains(&offset)
+                }
+                EventKind::ProducerIdBlock | EventKind::Other(_) => false,
+            }
+        };
+        self.happened.at_most(&self.relations.groups, EVENTS, &bears)
     }
 
     /// Keys of the samples that are spelled nearly like one that no record has, the nearest first: record keys, and
@@ -351,61 +400,6 @@ fn copies(relations: &Relations, found: &[StoredCopy]) -> Vec<Copy> {
     in_turn(copies.collect(), |copy: &Copy| {
         ((copy.directory.clone(), copy.partition, copy.offset), copy.timestamp)
     })
-}
-
-/// What bears on the copies: the sessions and transactions that wrote them, and what happened in their
-/// partitions from the last thing before the first copy to the last copy.
-fn around(
-    events: Vec<Event>,
-    copies: &[Copy],
-    partitions: &[Partition<'_>],
-    rewinds: &[Rewind],
-) -> Vec<Event> {
-    let logs = logs(copies);
-    let sessions: BTreeSet<&str> = copies.iter().filter_map(|copy| copy.session.as_deref()).collect();
-    let ends = transaction_ends(copies, partitions);
-    let rewound = rewound(copies, rewinds);
-    let times: Vec<i64> = copies.iter().filter_map(|copy| copy.timestamp).collect();
-    let window = times.iter().min().zip(times.iter().max());
-    let mut before: BTreeMap<(String, i32, EventKind), i64> = BTreeMap::new();
-    for event in &events {
-        if let Some(&(first, _)) = logs.get(&(event.topic.as_str(), event.partition))
-            && event.offset <= first
-        {
-            let newest =
-                before.entry((event.topic.clone(), event.partition, event.kind)).or_insert(event.offset);
-            *newest = event.offset.max(*newest);
-        }
-    }
-    let bears = |event: &Event| {
-        if event.kind == EventKind::ProducerIdBlock {
-            return event
-                .timestamp
-                .zip(window)
-                .is_some_and(|(time, (first, last))| (first..=last).contains(&&time));
-        }
-        let Some(&(first, last)) = logs.get(&(event.topic.as_str(), event.partition)) else { return false };
-        let place = Place { topic: event.topic.clone(), partition: event.partition, offset: event.offset };
-        match event.kind {
-            EventKind::SessionBegin | EventKind::SessionEnd => {
-                event.session.as_deref().is_some_and(|session| sessions.contains(session))
-            }
-            EventKind::TransactionCommit | EventKind::TransactionAbort | EventKind::TransactionOpen => {
-                ends.contains(&place)
-            }
-            EventKind::Rewind => rewound.contains(&place),
-            EventKind::Duplicates => true,
-            EventKind::LogClosed | EventKind::LeaderEpoch | EventKind::Protection => {
-                let newest = before.get(&(event.topic.clone(), event.partition, event.kind));
-                (first..=last).contains(&event.offset) || newest == Some(&event.offset)
-            }
-            EventKind::OffsetGap | EventKind::SequenceGap | EventKind::SequenceStep => {
-                (first..=last).contains(&event.offset)
-            }
-            EventKind::ProducerIdBlock | EventKind::Other(_) => false,
-        }
-    };
-    events.into_iter().filter(bears).collect()
 }
 
 /// The first and the last offset of the copies, by topic and partition.

@@ -9,11 +9,11 @@
 use super::Partition;
 use super::draft::count;
 use crate::facts::{
-    HoleKind, Outcome, PartitionContext, PartitionFacts, Rewind, SequenceStep, Sessions, StepKind,
+    HoleKind, Outcome, PartitionContext, PartitionFacts, Rewind, SequenceStep, Session, Sessions, StepKind,
 };
 use crate::finding::phrase::offsets;
 use crate::finding::{Event, EventKind, Finding, ProtectionMode, in_turn};
-use crate::relations::{Groups, Relations};
+use crate::relations::Groups;
 use crate::units::{Offset, ProducerEpoch, Sequence};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -31,57 +31,78 @@ pub fn events(
     findings: &[Finding],
     beside: &[Event],
 ) -> Vec<Event> {
-    let mut events = Vec::new();
-    let happened = Happened { partitions, sessions, rewinds, findings, beside };
-    happened.tell(&mut |brief| events.push((brief.whole)()));
-    in_order(events)
-}
-
-/// The same, but at most `most` of them, the weightiest; and how many are left out.
-#[must_use]
-pub fn events_at_most(
-    partitions: &[Partition<'_>],
-    sessions: &Sessions,
-    relations: &Relations,
-    findings: &[Finding],
-    beside: &[Event],
-    most: usize,
-) -> (Vec<Event>, u64) {
-    let happened = Happened { partitions, sessions, rewinds: &relations.rewinds, findings, beside };
-    let mut all = 0_u64;
-    happened.tell(&mut |_| all += 1);
-    if all <= TOGETHER || u64::try_from(most).is_ok_and(|most| all <= most) {
-        return weightiest(events(partitions, sessions, &relations.rewinds, findings, beside), most);
-    }
-    happened.weightiest(&relations.groups, most, all)
+    Happened { partitions, sessions, rewinds, findings, beside }.together(&|_| true)
 }
 
 /// What is known of an event before it is put into words.
-struct Brief<'a> {
-    kind: EventKind,
-    time: Option<i64>,
-    place: (&'a str, i32, i64),
+#[expect(missing_debug_implementations, reason = "the words are made by closures")]
+pub struct Brief<'a> {
+    /// What happened.
+    pub kind: EventKind,
+    /// When, in milliseconds, as far as it is known.
+    pub time: Option<i64>,
+    /// Topic, partition and offset.
+    pub place: (&'a str, i32, i64),
+    /// The session that begins or ends.
+    pub session: Option<&'a Session>,
     whole: &'a dyn Fn() -> Event,
 }
 
 /// Takes events one by one.
-type Each<'e> = dyn FnMut(Brief<'_>) + 'e;
+pub type Each<'e> = dyn FnMut(Brief<'_>) + 'e;
 
 /// Where events come from.
-struct Happened<'a> {
-    partitions: &'a [Partition<'a>],
-    sessions: &'a Sessions,
-    rewinds: &'a [Rewind],
-    findings: &'a [Finding],
-    beside: &'a [Event],
+#[derive(Clone, Copy, Debug)]
+pub struct Happened<'a> {
+    /// The partitions, of the leading replica of each.
+    pub partitions: &'a [Partition<'a>],
+    /// The sessions that were built from them, in this order.
+    pub sessions: &'a Sessions,
+    /// Positions of groups that stepped back.
+    pub rewinds: &'a [Rewind],
+    /// What was found, with ids.
+    pub findings: &'a [Finding],
+    /// Events that no log of these tells.
+    pub beside: &'a [Event],
 }
 
 impl Happened<'_> {
+    /// At most `most` of the events that are wanted, the weightiest; and how many of them are left out.
+    #[must_use]
+    pub fn at_most(
+        &self,
+        groups: &Groups,
+        most: usize,
+        wanted: &dyn Fn(&Brief<'_>) -> bool,
+    ) -> (Vec<Event>, u64) {
+        let mut all = 0_u64;
+        self.tell_wanted(wanted, &mut |_| all += 1);
+        if all <= TOGETHER || u64::try_from(most).is_ok_and(|most| all <= most) {
+            return weightiest(self.together(wanted), most);
+        }
+        self.weightiest(groups, most, all, wanted)
+    }
+
+    fn together(&self, wanted: &dyn Fn(&Brief<'_>) -> bool) -> Vec<Event> {
+        let mut events = Vec::new();
+        self.tell_wanted(wanted, &mut |brief| events.push((brief.whole)()));
+        in_order(events)
+    }
+
+    fn tell_wanted(&self, wanted: &dyn Fn(&Brief<'_>) -> bool, each: &mut Each<'_>) {
+        self.tell(&mut |brief| {
+            if wanted(&brief) {
+                each(brief);
+            }
+        });
+    }
+
     /// Tells all events, each time in the same order.
-    fn tell(&self, each: &mut Each<'_>) {
+    pub fn tell(&self, each: &mut Each<'_>) {
         let mut whole = |event: &Event| {
             let place = (event.topic.as_str(), event.partition, event.offset);
-            each(Brief { kind: event.kind, time: event.timestamp, place, whole: &|| event.clone() });
+            let (kind, time) = (event.kind, event.timestamp);
+            each(Brief { kind, time, place, session: None, whole: &|| event.clone() });
         };
         self.beside.iter().for_each(&mut whole);
         self.findings.iter().filter_map(of_finding).for_each(|event| whole(&event));
@@ -103,9 +124,15 @@ impl Happened<'_> {
     }
 
     /// The weightiest of `all` events, with no more in memory than these and what `groups` may sort in.
-    fn weightiest(&self, groups: &Groups, most: usize, all: u64) -> (Vec<Event>, u64) {
+    fn weightiest(
+        &self,
+        groups: &Groups,
+        most: usize,
+        all: u64,
+        wanted: &dyn Fn(&Brief<'_>) -> bool,
+    ) -> (Vec<Event>, u64) {
         let mut topics = BTreeSet::new();
-        self.tell(&mut |brief| {
+        self.tell_wanted(wanted, &mut |brief| {
             if !topics.contains(brief.place.0) {
                 topics.insert(brief.place.0.to_owned());
             }
@@ -113,7 +140,7 @@ impl Happened<'_> {
         let topics: BTreeMap<String, i64> = topics.into_iter().zip(0..).collect();
         let mut number = 0_i64;
         let mut sorting = groups.sorting();
-        self.tell(&mut |brief| {
+        self.tell_wanted(wanted, &mut |brief| {
             let (topic, partition, offset) = brief.place;
             let topic = topics.get(topic).copied().unwrap_or(-1);
             // As `in_order` has it: a step back of a group stands by its own time.
@@ -151,7 +178,7 @@ impl Happened<'_> {
             places.iter().enumerate().map(|(at, (_, number))| (*number, at)).collect();
         let mut events: Vec<Option<Event>> = vec![None; places.len()];
         let mut number = 0_i64;
-        self.tell(&mut |brief| {
+        self.tell_wanted(wanted, &mut |brief| {
             if let Some(event) = order.get(&number).and_then(|&at| events.get_mut(at)) {
                 *event = Some((brief.whole)());
             }
@@ -199,7 +226,7 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, each: &mut Each<'_
     let at = |offset: Offset| (context.topic.as_str(), context.partition, offset.0);
     let time = |offset: Offset| facts.landmarks.time_of(offset);
     let mut tell = |kind, time, place, detail: &dyn Fn() -> String| {
-        each(Brief { kind, time, place, whole: &|| Event::new(kind, time, place, detail()) });
+        each(Brief { kind, time, place, session: None, whole: &|| Event::new(kind, time, place, detail()) });
     };
     let mut before = None;
     for &(epoch, offset) in &facts.leader_epochs {
@@ -334,7 +361,7 @@ fn of_sessions(partitions: &[Partition<'_>], sessions: &Sessions, each: &mut Eac
                     let name = session.name();
                     Event { session: Some(name.clone()), ..Event::new(kind, time, place, detail(&name)) }
                 };
-                each(Brief { kind, time, place, whole: &whole });
+                each(Brief { kind, time, place, session: Some(&session), whole: &whole });
             };
             tell(EventKind::SessionBegin, span.first_timestamp, span.first_offset, &|name| {
                 let begin = wrote(span.first.producer_epoch, span.first.sequence);
@@ -367,6 +394,7 @@ mod tests {
     use super::*;
     use crate::facts::script::fold_in;
     use crate::facts::{Sessions, Snapshot};
+    use crate::relations::Relations;
 
     fn told(context: PartitionContext, script: &str) -> Vec<(EventKind, i64)> {
         let (context, facts) = fold_in(context, script);
@@ -383,7 +411,7 @@ mod tests {
         };
         let all = u64::try_from(told.len()).unwrap();
         for most in 0..=told.len() {
-            let some = happened.weightiest(&relations.groups, most, all);
+            let some = happened.weightiest(&relations.groups, most, all, &|_| true);
             assert_eq!(some, weightiest(told.clone(), most), "{most}");
         }
         told.into_iter().map(|event| (event.kind, event.offset)).collect()

@@ -34,7 +34,7 @@ mod torn;
 mod transactions;
 
 pub use decisions::Decisions;
-pub use events::{events, events_at_most, weightiest};
+pub use events::{Brief, Happened, events, weightiest};
 pub use gaps::Continued;
 pub use identify::identify;
 pub use links::link;
