@@ -468,6 +468,32 @@ fn a_mirror_repeats_nothing_where_its_own_transactions_were_aborted() {
 }
 
 #[test]
+fn what_a_mirror_has_in_aborted_or_open_transactions_alone_it_does_not_have() {
+    let data = |sequence| batch().producer(9, 0, sequence).transactional();
+    let tree = Tree::new();
+    tree.log("a/orders-0", SegmentBuilder::new().batch(batch().record("k0", "v").record("k1", "v")));
+    let ends = |name: &str, log: SegmentBuilder, status| {
+        tree.log(&format!("{name}/east.orders-0"), log);
+        let paths = [tree.0.path().join("a"), tree.0.path().join(name)];
+        let answer = told(&paths, &["--mirror", "orders=east.orders"], status);
+        ["matched", "missing", "missingWithheld", "repeated", "surplusWithheld"]
+            .map(|count| answer["pairs"][0]["mirror"][count].as_u64().unwrap())
+    };
+    let held = || SegmentBuilder::new().batch(batch().record("k0", "v")).batch(data(0).record("k1", "v"));
+    assert_eq!(ends("committed", held().commit(9, 0), 0), [2, 0, 0, 0, 0]);
+    assert_eq!(ends("aborted", held().abort(9, 0), 1), [1, 1, 0, 1, 1]);
+    assert_eq!(ends("open", held(), 1), [1, 1, 0, 1, 1]);
+    // Behind an open transaction a record without one is there: its readers only have to wait.
+    let waits = SegmentBuilder::new()
+        .batch(data(0).record("other", "v"))
+        .batch(batch().record("k0", "v").record("k1", "v"));
+    assert_eq!(ends("waits", waits, 0), [2, 0, 0, 0, 1]);
+    // What nobody gets of the source either may be withheld in the mirror as well.
+    tree.log("a/orders-0", held().abort(9, 0));
+    assert_eq!(ends("alike", held().abort(9, 0), 0), [2, 0, 0, 0, 0]);
+}
+
+#[test]
 fn what_a_cleaner_without_a_checkpoint_may_have_taken_is_only_possibly_lost() {
     let log = |kept: &dyn Fn(usize) -> bool, keys: usize| {
         (0..40).fold(SegmentBuilder::new(), |log, at| {

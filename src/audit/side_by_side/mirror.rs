@@ -16,7 +16,6 @@ use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
 use crate::spill::{Element, RunReader, Sorter};
 use crate::units::Offset;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -132,6 +131,11 @@ impl Logs<'_> {
             .get(log)
             .is_some_and(|of| at >= of.facts.last_stable_offset || of.facts.withheld_at(at).is_some())
     }
+
+    /// Whether the record itself is one of an aborted or open transaction.
+    fn hides(self, log: usize, at: Offset) -> bool {
+        self.outcomes.get(log).is_some_and(|of| of.facts.withheld_at(at).is_some())
+    }
 }
 
 /// What became of the records of each pair; `None` for pairs that are compared by offset.
@@ -229,13 +233,50 @@ enum Begin {
     AtTheLast,
 }
 
-fn withheld_last<'o>(offsets: &'o [Offset], log: usize, logs: Logs<'_>, from: Begin) -> Cow<'o, [Offset]> {
+fn withheld_last(offsets: &[Offset], log: usize, logs: Logs<'_>, from: Begin) -> Vec<Offset> {
     let mut offsets = offsets.to_vec();
     if from == Begin::AtTheLast {
         offsets.reverse();
     }
-    offsets.sort_by_cached_key(|&offset| logs.withholds(log, offset));
-    Cow::Owned(offsets)
+    offsets.sort_by_cached_key(|&offset| (logs.hides(log, offset), logs.withholds(log, offset)));
+    offsets
+}
+
+/// Equal records of a source and its mirror.
+#[derive(Debug, Default)]
+struct Settled {
+    matched: Vec<(Offset, Offset)>,
+    only_a: Vec<Offset>,
+    only_b: Vec<Offset>,
+}
+
+impl Settled {
+    /// Matches the records of the two logs of a pair, each in the order of its offsets.
+    fn of(a: &[Offset], b: &[Offset], pair: &DirPair, logs: Logs<'_>) -> Self {
+        let hidden_alone =
+            |(&at, &to): (&Offset, &Offset)| logs.hides(pair.b, to) && !logs.withholds(pair.a, at);
+        if a.len() == b.len() && !a.iter().zip(b).any(hidden_alone) {
+            return Self { matched: a.iter().copied().zip(b.iter().copied()).collect(), ..Self::default() };
+        }
+        // Where one has more, those are left over that nobody need copy.
+        let has_lost = logs.lost_records(pair.a) || logs.lost_records(pair.b);
+        let from = if has_lost { Begin::AtTheLast } else { Begin::AtTheFirst };
+        let (a, b) = (withheld_last(a, pair.a, logs, from), withheld_last(b, pair.b, logs, from));
+        let shown_in_b = b.partition_point(|&to| !logs.hides(pair.b, to));
+        let must_be_shown = a.partition_point(|&at| !logs.withholds(pair.a, at));
+        let mut settled = Self::default();
+        let mut left = b.iter().copied().take(shown_in_b);
+        let mut hidden = b.iter().copied().skip(shown_in_b);
+        for (number, &at) in a.iter().enumerate() {
+            let to = if number < must_be_shown { left.next() } else { left.next().or_else(|| hidden.next()) };
+            match to {
+                Some(to) => settled.matched.push((at, to)),
+                None => settled.only_a.push(at),
+            }
+        }
+        settled.only_b = left.chain(hidden).collect();
+        settled
+    }
 }
 
 /// Matches the records of one content, or of one key.
@@ -262,28 +303,20 @@ fn settle(
     let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).map_or(&[][..], Vec::as_slice);
     for (number, pair) in (0_u32..).zip(pairs).filter(|(_, pair)| pair.matched_by == MatchedBy::Record) {
         let (a, b) = (of(pair.a), of(pair.b));
-        // Where one has more, those are left over that nobody need copy.
-        let (a, b) = if a.len() == b.len() {
-            (Cow::Borrowed(a), Cow::Borrowed(b))
-        } else {
-            let has_lost = logs.lost_records(pair.a) || logs.lost_records(pair.b);
-            let from = if has_lost { Begin::AtTheLast } else { Begin::AtTheFirst };
-            (withheld_last(a, pair.a, logs, from), withheld_last(b, pair.b, logs, from))
-        };
-        let shared = a.len().min(b.len());
-        for (&at, &to) in a.iter().zip(b.iter()) {
+        let settled = Settled::of(a, b, pair, logs);
+        for (at, to) in settled.matched {
             fates.push(Fate { pair: number, kind: Kind::Matched, at, to })?;
         }
-        for &at in a.iter().skip(shared) {
+        for at in settled.only_a {
             fates.push(Fate { pair: number, kind: Kind::Missing, at, to: at })?;
         }
         let kind = match a.is_empty() {
-            _ if b.len() <= shared => continue,
+            _ if settled.only_b.is_empty() => continue,
             false => Kind::Repeated,
             true if elsewhere(number, pair) => Kind::OtherPartition,
             true => Kind::Extra,
         };
-        for &at in b.iter().skip(shared) {
+        for at in settled.only_b {
             fates.push(Fate { pair: number, kind, at, to: at })?;
         }
     }
