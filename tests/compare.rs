@@ -493,6 +493,108 @@ fn what_a_mirror_has_in_aborted_or_open_transactions_alone_it_does_not_have() {
     assert_eq!(ends("alike", held().abort(9, 0), 0), [2, 0, 0, 0, 0]);
 }
 
+/// A mirror of `source` with a cleaner's checkpoint, and what is counted of it.
+fn cleaned_mirror(source: SegmentBuilder, mirror: SegmentBuilder, cleaned: i64, status: i32) -> [u64; 5] {
+    let tree = Tree::new();
+    tree.log("a/states-0", source);
+    tree.log("b/west.states-0", mirror);
+    fs::write(tree.0.path().join("b/cleaner-offset-checkpoint"), format!("0\n1\nwest.states 0 {cleaned}\n"))
+        .unwrap();
+    let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+    let answer = told(&paths, &["--mirror", "states=west.states"], status);
+    // What is missing from one is surplus in the other.
+    let swapped = [paths[1].clone(), paths[0].clone()];
+    let other = told(&swapped, &["--mirror", "west.states=states"], status);
+    let (mirror, other) = (&answer["pairs"][0]["mirror"], &other["pairs"][0]["mirror"]);
+    assert_eq!(
+        (&mirror["missing"], &mirror["missingRemoved"], &mirror["removedUnsure"]),
+        (&other["extra"], &other["extraRemoved"], &other["removedUnsure"])
+    );
+    ["matched", "missing", "missingRemoved", "extra", "removedUnsure"]
+        .map(|name| mirror[name].as_u64().unwrap())
+}
+
+#[test]
+fn no_cleaner_takes_the_newest_value_of_a_key_from_a_mirror() {
+    // k0=0 k1=1 k2=2 k0=3 k1=4 k2=5 …, and a last record that both hold.
+    let states = |kept: &dyn Fn(usize) -> bool| {
+        let log = (0..9).fold(SegmentBuilder::new(), |log, at| {
+            let spec = batch().record(format!("k{}", at % 3), format!("{at}"));
+            if kept(at) { log.batch(spec) } else { log.skip_to(i64::try_from(at + 1).unwrap()) }
+        });
+        log.batch(batch().record("end", "v"))
+    };
+    let lost =
+        |kept: &dyn Fn(usize) -> bool, status| cleaned_mirror(states(&|_| true), states(kept), 10, status);
+    assert_eq!(lost(&|at| at >= 6, 0), [4, 6, 6, 0, 0], "the newest of each are there");
+    assert_eq!(lost(&|at| at >= 7, 1), [3, 7, 6, 0, 0], "nothing of k0");
+    assert_eq!(lost(&|at| at >= 7 || at == 3, 1), [4, 6, 5, 0, 0], "an older value of k0");
+    // Without a hole: the mirror's offsets go on, and each key had one value.
+    let once = |keys: &[&str]| {
+        keys.iter().fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(*key, "v")))
+    };
+    assert_eq!(cleaned_mirror(once(&["a", "b", "c"]), once(&["a", "c"]), 2, 1), [2, 1, 0, 0, 0]);
+    // Its cleaner went further than the source goes: a tombstone may have been there.
+    let further = once(&["a", "c"]).skip_to(5);
+    let further = further.batch(batch().record("d", "v").kept(&[]));
+    assert_eq!(cleaned_mirror(once(&["a", "b", "c"]), further, 6, 3), [2, 1, 1, 0, 1]);
+    // A later record of the key that only the mirror has, or one without a key.
+    let replaced = once(&["a", "c"]).batch(batch().record("b", "w"));
+    assert_eq!(cleaned_mirror(once(&["a", "b", "c"]), replaced, 3, 1), [2, 1, 1, 1, 0]);
+    let unkeyed = once(&["a"]).batch(batch().record(None, "v")).batch(batch().record("c", "v"));
+    assert_eq!(cleaned_mirror(unkeyed, once(&["a", "c"]), 2, 0), [2, 1, 1, 0, 0]);
+}
+
+#[test]
+fn a_cleaner_takes_a_tombstone_from_a_mirror_together_with_what_it_deletes() {
+    let deleted = || {
+        SegmentBuilder::new()
+            .batch(batch().record("a", "v"))
+            .batch(batch().record("a", None))
+            .batch(batch().record("c", "v"))
+    };
+    let end = || SegmentBuilder::new().batch(batch().record("c", "v"));
+    assert_eq!(cleaned_mirror(deleted(), end(), 1, 0), [1, 2, 2, 0, 0]);
+    let above = SegmentBuilder::new().batch(batch().record("a", "v")).batch(batch().record("c", "v"));
+    assert_eq!(cleaned_mirror(deleted(), above, 2, 1), [2, 1, 0, 0, 0], "the key is back");
+}
+
+#[test]
+fn what_stands_alone_beside_bytes_that_cannot_be_read_is_no_difference_of_a_mirror() {
+    let log = |keys: std::ops::Range<usize>| {
+        keys.fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(format!("k{key}"), "v")))
+    };
+    let tree = Tree::new();
+    tree.log("whole/orders-0", log(0..10));
+    tree.log("whole-mirror/east.orders-0", log(0..10));
+    let damage = |name: &str, topic: &str, log: SegmentBuilder, at: usize| {
+        let place = log.places().get(at).unwrap().position;
+        let path = tree.log(&format!("{name}/{topic}-0"), log).join("00000000000000000000.log");
+        let mut bytes = fs::read(&path).unwrap();
+        let last = place + 64;
+        bytes[last] ^= 0xff;
+        fs::write(path, bytes).unwrap();
+    };
+    let counts = |a: &str, b: &str, status| {
+        let paths = [tree.0.path().join(a), tree.0.path().join(b)];
+        let answer = told(&paths, &["--mirror", "orders=east.orders"], status);
+        ["missing", "missingUnreadable", "extra", "surplusUnreadable"]
+            .map(|name| answer["pairs"][0]["mirror"][name].as_u64().unwrap())
+    };
+    for at in [0, 4, 9] {
+        damage("mirror", "east.orders", log(0..10), at);
+        assert_eq!(counts("whole", "mirror", 3), [1, 1, 0, 0], "{at}");
+        damage("source", "orders", log(0..10), at);
+        assert_eq!(counts("source", "whole-mirror", 3), [0, 0, 1, 1], "{at}");
+    }
+    // What would stand elsewhere is missing.
+    let without = (0..10)
+        .filter(|key| *key != 2)
+        .fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(format!("k{key}"), "v")));
+    damage("mirror", "east.orders", without, 6);
+    assert_eq!(counts("whole", "mirror", 1), [2, 1, 0, 0]);
+}
+
 #[test]
 fn what_a_cleaner_without_a_checkpoint_may_have_taken_is_only_possibly_lost() {
     let log = |kept: &dyn Fn(usize) -> bool, keys: usize| {

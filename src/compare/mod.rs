@@ -26,11 +26,13 @@ mod fate;
 mod log;
 mod marks;
 mod merge;
+mod newest;
 mod outcome;
 mod sketch;
 
 pub use fate::{Fate, Loss, Tail, TailFate, fate};
 pub use log::{Log, LogSegment};
+pub use newest::{Last, Newest};
 pub use outcome::{
     Comparison, Deciding, DecidingKind, Difference, DifferenceKind, Epochs, Equal, Missing, Rest, Side,
     Writers,

@@ -37,7 +37,7 @@ impl Compared {
     #[must_use]
     pub fn all_compared(&self) -> bool {
         let unmatched = |pair: &Pair| {
-            pair.mirror.as_ref().is_some_and(|mirror| mirror.unmatched > 0 || mirror.repeated_removed > 0)
+            pair.mirror.as_ref().is_some_and(|mirror| mirror.unmatched > 0 || mirror.untold() > 0)
         };
         self.unpaired_with_data == 0
             && !self.pairs.iter().any(|pair| pair.nothing_compared || unmatched(pair))
@@ -131,7 +131,8 @@ pub struct Range {
     pub last_offset: i64,
     /// Records of it that are no markers.
     pub records: u64,
-    /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-partition`, `removed` (its counterpart may have been), `other-records`, `other-writer`,
+    /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-partition`, `removed` (its counterpart may have been),
+    /// `unreadable` (its counterpart may stand in bytes that cannot be read), `other-records`, `other-writer`,
     /// `other-leader-epoch`, `other-time`, `newest-value`, `tombstone`, `marker`.
     pub what: String,
     /// The smallest and the largest leader epoch of its batches.
@@ -184,6 +185,8 @@ pub struct Mirror {
     pub missing_withheld: u64,
     /// Of these, records that the second may have held before retention or compaction took them.
     pub missing_removed: u64,
+    /// Of these, records whose counterpart may stand where bytes of the second cannot be read.
+    pub missing_unreadable: u64,
     /// Records of the second that the source does not hold at all.
     pub extra: u64,
     /// Records of the second that the source holds in another partition, and not in this one.
@@ -196,12 +199,25 @@ pub struct Mirror {
     pub repeated_removed: u64,
     /// Of the extra and repeated ones and those of another partition, the records of aborted or open transactions of the mirror itself.
     pub surplus_withheld: u64,
+    /// Of the same, records whose counterpart may stand where bytes of the first cannot be read.
+    pub surplus_unreadable: u64,
+    /// Of all that may have been removed, records that are the newest of their key, so that a cleaner would have
+    /// kept them, where not all could be read or followed that would prove it.
+    pub removed_unsure: u64,
     /// Records without key, or that could not be decoded: not matched.
     pub unmatched: u64,
     /// Which offsets of the second stand for which of the first.
     pub mapping: Vec<Mapped>,
     /// How many more stretches there are.
     pub mapping_omitted: u64,
+}
+
+impl Mirror {
+    /// Records of which cannot be told whether they are a difference.
+    #[must_use]
+    pub const fn untold(&self) -> u64 {
+        self.missing_unreadable + self.surplus_unreadable + self.removed_unsure + self.repeated_removed
+    }
 }
 
 /// Offsets that run side by side.

@@ -8,7 +8,9 @@
 //! has it there, else extra. Rows come in the order of their digests, so
 //! one record at a time is held; what comes out is sorted by offset again and told as stretches.
 
+use super::super::AuditOptions;
 use super::super::pass::{PartitionOutcome, Subject};
+use super::excuses::{Excuse, Excuses};
 use super::pairs::{DirPair, MatchedBy};
 use crate::candidates::{Fingerprint, RowStore};
 use crate::error::AuditError;
@@ -21,6 +23,8 @@ use std::io;
 
 /// What a stretch is called whose counterpart may have been removed.
 const REMOVED: &str = "removed";
+/// What a stretch is called whose counterpart may stand in bytes that cannot be read.
+const UNREADABLE: &str = "unreadable";
 
 /// What became of a mirror, with its stretches.
 #[derive(Debug, Default)]
@@ -29,10 +33,6 @@ pub(super) struct Matched {
     pub(super) only_a: Vec<Range>,
     pub(super) only_b: Vec<Range>,
     pub(super) omitted: u64,
-    /// The first record with a counterpart, of each side.
-    first: [Option<Offset>; 2],
-    /// The last record whose counterpart stands where the other side was cleaned, of each side.
-    cleaned: [Option<Offset>; 2],
     /// Where the last stretch ends that is not listed, of each side.
     omitted_end: [Option<i64>; 2],
     /// The distance of the last run that is not listed.
@@ -43,14 +43,14 @@ pub(super) struct Matched {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fate {
     pair: u32,
-    kind: Kind,
-    at: Offset,
+    pub(super) kind: Kind,
+    pub(super) at: Offset,
     /// Its counterpart.
-    to: Offset,
+    pub(super) to: Offset,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+pub(super) enum Kind {
     Matched,
     Missing,
     Extra,
@@ -101,6 +101,7 @@ impl Fate {
 pub(super) struct Logs<'a> {
     pub(super) subjects: &'a [Subject<'a>],
     pub(super) outcomes: &'a [PartitionOutcome],
+    pub(super) options: &'a AuditOptions,
 }
 
 impl Logs<'_> {
@@ -111,12 +112,12 @@ impl Logs<'_> {
     }
 
     /// Whether retention took the head of a log.
-    fn lost_its_head(self, at: usize) -> bool {
+    pub(super) fn lost_its_head(self, at: usize) -> bool {
         self.subjects.get(at).is_some_and(|subject| subject.context.log_start_offset.0 > 0)
     }
 
     /// Where its cleaner has been.
-    fn cleaned_below(self, at: usize) -> Option<Offset> {
+    pub(super) fn cleaned_below(self, at: usize) -> Option<Offset> {
         self.outcomes.get(at)?.facts.cleaned_below
     }
 
@@ -126,7 +127,7 @@ impl Logs<'_> {
     }
 
     /// Whether the record is one of an aborted or open transaction, or behind the begin of an open one.
-    fn withholds(self, log: usize, at: Offset) -> bool {
+    pub(super) fn withholds(self, log: usize, at: Offset) -> bool {
         self.outcomes
             .get(log)
             .is_some_and(|of| at >= of.facts.last_stable_offset || of.facts.withheld_at(at).is_some())
@@ -167,37 +168,21 @@ pub(super) fn matched(
         .map(|pair| (pair.matched_by == MatchedBy::Record).then(|| unmatched(pair, logs.outcomes)))
         .collect();
     let mut in_order = fates.finish()?;
+    let mut excuses: Option<(u32, Excuses<'_>)> = None;
     while let Some(fate) = in_order.take_next()? {
         let at = usize::try_from(fate.pair).unwrap_or(usize::MAX);
         let (Some(Some(matched)), Some(pair)) = (told.get_mut(at), pairs.get(at)) else { continue };
-        let side = if fate.kind == Kind::Missing { pair.a } else { pair.b };
-        let excuse = match fate.kind {
-            Kind::Matched => {
-                matched.note(fate, logs.cleaned_below(pair.a), logs.cleaned_below(pair.b));
-                Excuse::None
-            }
-            _ if logs.withholds(side, fate.at) => Excuse::Withheld,
-            Kind::Missing if logs.lost_records(pair.b) && matched.may_be_gone(0, fate.at) => Excuse::Removed,
-            Kind::Extra | Kind::Repeated | Kind::OtherPartition
-                if logs.lost_records(pair.a) && matched.may_be_gone(1, fate.at) =>
-            {
-                Excuse::Removed
-            }
-            Kind::Missing | Kind::Extra | Kind::Repeated | Kind::OtherPartition => Excuse::None,
+        let known = excuses.take().filter(|(number, _)| *number == fate.pair);
+        let (_, of_pair) = excuses.insert(known.unwrap_or_else(|| (fate.pair, Excuses::of(*pair, logs))));
+        let excuse = if fate.kind == Kind::Matched {
+            of_pair.note(fate);
+            Excuse::None
+        } else {
+            of_pair.of_fate(fate)
         };
         matched.add(fate, excuse, listed);
     }
     Ok(told)
-}
-
-/// Why a record that stands alone is no difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Excuse {
-    None,
-    /// It is in an aborted or open transaction.
-    Withheld,
-    /// Its counterpart may have been removed.
-    Removed,
 }
 
 /// Says so where no record of any mirror and its source has the key by which they are to be matched.
@@ -329,35 +314,16 @@ impl Matched {
         let mirror = &self.mirror;
         let alone = mirror.missing + mirror.extra + mirror.repeated + mirror.other_partition;
         let removed = mirror.missing_removed + mirror.extra_removed + mirror.repeated_removed;
-        mirror.matched == 0 && alone == removed && (alone > 0 || mirror.unmatched > 0)
-    }
-
-    /// Notes where the two sides run side by side.
-    fn note(&mut self, fate: Fate, cleaned_a: Option<Offset>, cleaned_b: Option<Offset>) {
-        let [a, b] = &mut self.first;
-        *a = Some(a.map_or(fate.at, |first| first.min(fate.at)));
-        *b = Some(b.map_or(fate.to, |first| first.min(fate.to)));
-        let [a, b] = &mut self.cleaned;
-        if cleaned_b.is_some_and(|below| fate.to < below) {
-            *a = (*a).max(Some(fate.at));
-        }
-        if cleaned_a.is_some_and(|below| fate.at < below) {
-            *b = (*b).max(Some(fate.to));
-        }
-    }
-
-    /// Whether the counterpart of a record of this side would stand before everything that the other side still
-    /// holds, or where that one was cleaned.
-    fn may_be_gone(&self, side: usize, at: Offset) -> bool {
-        let first = self.first.get(side).copied().flatten();
-        let cleaned = self.cleaned.get(side).copied().flatten();
-        first.is_none_or(|first| at < first) || cleaned.is_some_and(|cleaned| at < cleaned)
+        let unreadable = mirror.missing_unreadable + mirror.surplus_unreadable;
+        mirror.matched == 0 && alone == removed + unreadable && (alone > 0 || mirror.unmatched > 0)
     }
 
     fn add(&mut self, fate: Fate, excuse: Excuse, listed: usize) {
         let mirror = &mut self.mirror;
-        let withheld = excuse == Excuse::Withheld;
-        let removed = u64::from(excuse == Excuse::Removed);
+        let withheld = u64::from(excuse == Excuse::Withheld);
+        let unreadable = u64::from(excuse == Excuse::Unreadable);
+        let removed = u64::from(matches!(excuse, Excuse::Removed | Excuse::PerhapsRemoved));
+        mirror.removed_unsure += u64::from(excuse == Excuse::PerhapsRemoved);
         match fate.kind {
             Kind::Matched => {
                 mirror.matched += 1;
@@ -365,25 +331,27 @@ impl Matched {
             }
             Kind::Missing => {
                 mirror.missing += 1;
-                mirror.missing_withheld += u64::from(withheld);
+                mirror.missing_withheld += withheld;
                 mirror.missing_removed += removed;
+                mirror.missing_unreadable += unreadable;
             }
             Kind::Extra => {
                 mirror.extra += 1;
                 mirror.extra_removed += removed;
-                mirror.surplus_withheld += u64::from(withheld);
             }
             Kind::Repeated => {
                 mirror.repeated += 1;
                 mirror.repeated_removed += removed;
-                mirror.surplus_withheld += u64::from(withheld);
             }
             // Of a partition that lost its head both may be: the other one had it as well, or this one had.
             Kind::OtherPartition => {
                 mirror.other_partition += 1;
                 mirror.extra_removed += removed;
-                mirror.surplus_withheld += u64::from(withheld);
             }
+        }
+        if fate.kind != Kind::Missing {
+            mirror.surplus_withheld += withheld;
+            mirror.surplus_unreadable += unreadable;
         }
         let (ranges, end) = if fate.kind == Kind::Missing {
             (&mut self.only_a, &mut self.omitted_end[0])
@@ -391,7 +359,11 @@ impl Matched {
             (&mut self.only_b, &mut self.omitted_end[1])
         };
         let full = ranges.len() >= listed;
-        let what = if excuse == Excuse::Removed { REMOVED } else { fate.kind.name() };
+        let what = match excuse {
+            Excuse::Removed | Excuse::PerhapsRemoved => REMOVED,
+            Excuse::Unreadable => UNREADABLE,
+            Excuse::None | Excuse::Withheld => fate.kind.name(),
+        };
         match ranges.last_mut() {
             Some(last) if last.what == what && last.last_offset + 1 == fate.at.0 => {
                 last.last_offset = fate.at.0;

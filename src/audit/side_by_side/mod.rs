@@ -10,6 +10,7 @@
 //! where an id is not known: the same record stands at the same offset in both. Anything else is a mirror and
 //! has to be named: there the same record stands at any offset.
 
+mod excuses;
 mod mirror;
 mod pairs;
 mod tell;
@@ -138,7 +139,7 @@ fn compare_all(
     let outcomes = pass::read_all(&subjects, &pass, &mut rows, &mut |_, _| Ok(()))?;
     mirror::keyed(&pairs, &outcomes, &matching)?;
     options.watch.enter(Stage::Comparing);
-    let logs = mirror::Logs { subjects: &subjects, outcomes: &outcomes };
+    let logs = mirror::Logs { subjects: &subjects, outcomes: &outcomes, options };
     let mut mirrors = mirror::matched(rows, &pairs, logs, listed, || {
         crate::spill::Sorter::new(shares.wanted, space.clone())
     })?;

@@ -104,9 +104,13 @@ impl Teller<'_> {
         let by = if choice.one_key().is_some() { "key" } else { "content" };
         let mut told = self.head(pair, by);
         let mirror = &matched.mirror;
-        told.equal = mirror.missing == mirror.missing_withheld + mirror.missing_removed
+        told.equal = mirror.missing
+            == mirror.missing_withheld + mirror.missing_removed + mirror.missing_unreadable
             && mirror.extra + mirror.repeated + mirror.other_partition
-                == mirror.surplus_withheld + mirror.extra_removed + mirror.repeated_removed;
+                == mirror.surplus_withheld
+                    + mirror.surplus_unreadable
+                    + mirror.extra_removed
+                    + mirror.repeated_removed;
         told.nothing_compared = matched.nothing();
         (told.only_a, told.only_b, told.ranges_omitted) = (matched.only_a, matched.only_b, matched.omitted);
         told.mirror = Some(matched.mirror);

@@ -131,6 +131,16 @@ fn uncompared(told: &Compared) -> String {
     if repeated > 0 {
         parts.push(format!("{} may be repeated or of what was removed", counted(repeated, "record")));
     }
+    let of_mirrors = || told.pairs.iter().filter_map(|pair| pair.mirror.as_ref());
+    let unreadable: u64 =
+        of_mirrors().map(|mirror| mirror.missing_unreadable + mirror.surplus_unreadable).sum();
+    if unreadable > 0 {
+        parts.push(format!("{} may stand in bytes that cannot be read", counted(unreadable, "record")));
+    }
+    let unsure: u64 = of_mirrors().map(|mirror| mirror.removed_unsure).sum();
+    if unsure > 0 {
+        parts.push(format!("whether a cleaner took {} cannot be told", counted(unsure, "record")));
+    }
     parts.join(", ")
 }
 
@@ -195,13 +205,11 @@ fn place(side: &Side) -> String {
 
 fn state(pair: &Pair) -> String {
     if let Some(mirror) = &pair.mirror {
-        let equal = match (pair.equal, pair.nothing_compared, mirror.unmatched) {
+        let equal = match (pair.equal, pair.nothing_compared, mirror.unmatched + mirror.untold()) {
             (false, ..) => "the mirror differs",
             (true, true, _) => "nothing could be matched",
             (true, false, 0) => "the mirror holds what the source holds",
-            (true, false, _) => {
-                "the mirror holds what the source holds, of the records that could be matched"
-            }
+            (true, false, _) => "the mirror holds what the source holds, as far as could be told",
         };
         return format!("matched by {}: {equal}", named(&pair.matched_by));
     }
@@ -291,6 +299,24 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
             );
             page.item(2, &said);
         }
+    }
+    for (what, unreadable, where_to) in
+        [("missing", mirror.missing_unreadable, "mirror"), ("surplus", mirror.surplus_unreadable, "source")]
+    {
+        if unreadable > 0 {
+            let unreadable = number(unreadable);
+            let said = format!(
+                "{unreadable} of the {what} ones may stand where bytes of the {where_to} cannot be read"
+            );
+            page.item(2, &said);
+        }
+    }
+    if mirror.removed_unsure > 0 {
+        let said = format!(
+            "{} of those that may have been removed a cleaner would keep, as far as was read",
+            number(mirror.removed_unsure)
+        );
+        page.item(2, &said);
     }
     if mirror.unmatched > 0 {
         page.item(2, &format!("{} have no key or cannot be decoded", counted(mirror.unmatched, "record")));

@@ -1,0 +1,261 @@
+//! Why a record of a mirror or its source that stands alone is no difference.
+//!
+//! A transaction withholds it; retention or a cleaner may have taken its counterpart; or that one may stand in
+//! bytes that cannot be read. Where it would stand, the records beside it tell that have one.
+//!
+//! No cleaner takes the newest value of a key, nor a tombstone above an older value: these are asked for key by
+//! key ([`Newest`]).
+
+use super::super::compared;
+use super::mirror::{Fate, Kind, Logs};
+use super::pairs::DirPair;
+use crate::compare::Newest;
+use crate::units::Offset;
+use std::collections::BTreeSet;
+
+/// Why a record that stands alone is no difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Excuse {
+    None,
+    /// It is in an aborted or open transaction.
+    Withheld,
+    /// Its counterpart may have been removed.
+    Removed,
+    /// It decides what its key is, so a cleaner would have kept it; but not all was read or followed that
+    /// would show that nothing later was there.
+    PerhapsRemoved,
+    /// Its counterpart may stand in bytes that cannot be read.
+    Unreadable,
+}
+
+/// Whether a cleaner took a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cleaner {
+    MayHave,
+    Never,
+    Unsure,
+}
+
+/// What excuses the records of a pair; the first of two values is of the source.
+pub(super) struct Excuses<'a> {
+    pair: DirPair,
+    logs: Logs<'a>,
+    unread: [Unread; 2],
+    newest: Option<[Newest; 2]>,
+    /// Keys whose newest record of the other side has a counterpart before the newest of this side.
+    stale: [BTreeSet<u64>; 2],
+    /// The first record with a counterpart, of each side.
+    first: [Option<Offset>; 2],
+    /// The last one.
+    last: [Option<Offset>; 2],
+    /// The last record whose counterpart stands where the other side was cleaned, of each side.
+    cleaned: [Option<Offset>; 2],
+    closed: bool,
+}
+
+impl<'a> Excuses<'a> {
+    pub(super) fn of(pair: DirPair, logs: Logs<'a>) -> Self {
+        let sides = [pair.a, pair.b];
+        let newest = if sides.iter().any(|&at| logs.cleaned_below(at).is_some()) {
+            let log = |at: usize| {
+                compared::read_whole(logs.subjects.get(at)?, logs.outcomes.get(at)?, logs.options.limits)
+            };
+            let stop = || logs.options.watch.is_stopped();
+            log(pair.a)
+                .zip(log(pair.b))
+                .and_then(|(a, b)| Newest::of_both([&a, &b], logs.options.mode, &stop))
+        } else {
+            None
+        };
+        Self {
+            pair,
+            logs,
+            unread: sides.map(|at| Unread::of(logs, at)),
+            newest,
+            stale: <[BTreeSet<u64>; 2]>::default(),
+            first: [None; 2],
+            last: [None; 2],
+            cleaned: [None; 2],
+            closed: false,
+        }
+    }
+
+    /// Notes two records that stand for each other; all of these come before the first that stands alone.
+    pub(super) fn note(&mut self, fate: Fate) {
+        let both = [fate.at, fate.to];
+        for ((first, last), offset) in self.first.iter_mut().zip(&mut self.last).zip(both) {
+            *first = Some(first.map_or(offset, |first| first.min(offset)));
+            *last = (*last).max(Some(offset));
+        }
+        let [own_a, own_b] = &mut self.cleaned;
+        if self.logs.cleaned_below(self.pair.b).is_some_and(|below| fate.to < below) {
+            *own_a = (*own_a).max(Some(fate.at));
+        }
+        if self.logs.cleaned_below(self.pair.a).is_some_and(|below| fate.at < below) {
+            *own_b = (*own_b).max(Some(fate.to));
+        }
+        let [unread_a, unread_b] = &mut self.unread;
+        unread_a.note(fate.at, fate.to);
+        unread_b.note(fate.to, fate.at);
+        if let Some([a, b]) = &self.newest {
+            let [stale_a, stale_b] = &mut self.stale;
+            let is_before =
+                |own: &Newest, hash: &u64, at: Offset| own.last(*hash).is_some_and(|own| at < own.offset);
+            stale_a.extend(b.key_at(fate.to).filter(|hash| is_before(a, hash, fate.at)));
+            stale_b.extend(a.key_at(fate.at).filter(|hash| is_before(b, hash, fate.to)));
+        }
+    }
+
+    /// Why the record of a fate is no difference.
+    pub(super) fn of_fate(&mut self, fate: Fate) -> Excuse {
+        if !std::mem::replace(&mut self.closed, true) {
+            for unread in &mut self.unread {
+                unread.close();
+            }
+        }
+        let (side, own, other) = match fate.kind {
+            Kind::Matched => return Excuse::None,
+            Kind::Missing => (0, self.pair.a, self.pair.b),
+            Kind::Extra | Kind::Repeated | Kind::OtherPartition => (1, self.pair.b, self.pair.a),
+        };
+        if self.logs.withholds(own, fate.at) {
+            return Excuse::Withheld;
+        }
+        let of = |places: &[Option<Offset>; 2]| places.get(side).copied().flatten();
+        let is_first = of(&self.first).is_none_or(|first| fate.at < first);
+        if is_first && self.logs.lost_its_head(other) {
+            return Excuse::Removed;
+        }
+        let is_cleaned = self.logs.cleaned_below(other).is_some()
+            && (is_first || of(&self.cleaned).is_some_and(|cleaned| fate.at < cleaned));
+        let cleaner = if is_cleaned { self.cleaner(side, fate.at, other) } else { Cleaner::Never };
+        if cleaner == Cleaner::MayHave {
+            return Excuse::Removed;
+        }
+        if self.unread.get(1 - side).is_some_and(|unread| unread.may_hold(fate.at)) {
+            return Excuse::Unreadable;
+        }
+        if cleaner == Cleaner::Unsure { Excuse::PerhapsRemoved } else { Excuse::None }
+    }
+
+    /// Whether the cleaner of the other side may have taken the counterpart of a record.
+    fn cleaner(&self, side: usize, at: Offset, other_log: usize) -> Cleaner {
+        let Some(newest) = &self.newest else { return Cleaner::Unsure };
+        let (Some(own), Some(other)) = (newest.get(side), newest.get(1 - side)) else {
+            return Cleaner::Unsure;
+        };
+        let Some((hash, record)) = own.key_at(at).and_then(|hash| Some((hash, own.last(hash)?))) else {
+            return if own.follows_all() { Cleaner::MayHave } else { Cleaner::Unsure };
+        };
+        let may_have = match other.last(hash) {
+            // A tombstone goes when its time is over.
+            None => record.tombstone,
+            Some(held) => {
+                let is_older = self.stale.get(side).is_some_and(|stale| stale.contains(&hash));
+                !is_older || (record.tombstone && held.tombstone)
+            }
+        };
+        if may_have {
+            return Cleaner::MayHave;
+        }
+        // Behind the last record that both hold, the other side may have had a tombstone for it, which is gone, too.
+        let behind = self.last.get(1 - side).copied().flatten().map_or(Offset(0), Offset::next);
+        let cleaned =
+            self.logs.cleaned_below(other_log).map_or(other.data_end(), |below| below.min(other.data_end()));
+        if own.is_read_behind(at) && other.is_read() && cleaned <= behind {
+            Cleaner::Never
+        } else {
+            Cleaner::Unsure
+        }
+    }
+}
+
+/// The places of a log that cannot be read, and what stands in the other one for the records beside them.
+#[derive(Debug, Default)]
+struct Unread {
+    places: Vec<Place>,
+    /// Between which records of the other log their counterparts would stand, in order and apart; known when
+    /// nothing more is noted.
+    between: Vec<(Offset, Offset)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// No record that was read stands from here up to the next one that was.
+    from: Offset,
+    /// The last record before it that has a counterpart, with that one.
+    before: Option<(Offset, Offset)>,
+    /// The first behind it.
+    behind: Option<(Offset, Offset)>,
+}
+
+impl Unread {
+    fn of(logs: Logs<'_>, at: usize) -> Self {
+        let (Some(subject), Some(outcome)) = (logs.subjects.get(at), logs.outcomes.get(at)) else {
+            return Self::default();
+        };
+        let missing = outcome.damage.iter().filter(|(_, damage)| damage.records_missing);
+        let mut from: Vec<Offset> = missing
+            .filter_map(|(segment, damage)| {
+                let base = subject.segments.get(*segment).map(|segment| segment.base);
+                damage.first_offset.or(damage.last_offset).or(base)
+            })
+            .collect();
+        from.sort_unstable();
+        from.dedup();
+        let places = from.into_iter().map(|from| Place { from, before: None, behind: None });
+        Self { places: places.collect(), between: Vec::new() }
+    }
+
+    /// Notes a record of this log, and the one that stands for it.
+    fn note(&mut self, own: Offset, counterpart: Offset) {
+        let at = self.places.partition_point(|place| place.from <= own);
+        if let Some(place) = self.places.get_mut(at)
+            && place.before.is_none_or(|(known, _)| known < own)
+        {
+            place.before = Some((own, counterpart));
+        }
+        if let Some(place) = at.checked_sub(1).and_then(|at| self.places.get_mut(at))
+            && place.behind.is_none_or(|(known, _)| own < known)
+        {
+            place.behind = Some((own, counterpart));
+        }
+    }
+
+    /// Nothing more is noted: places without a record in between share those around them.
+    fn close(&mut self) {
+        let mut before = None;
+        for place in &mut self.places {
+            before = place.before.or(before);
+            place.before = before;
+        }
+        let mut behind = None;
+        for place in self.places.iter_mut().rev() {
+            behind = place.behind.or(behind);
+            place.behind = behind;
+        }
+        let mut between: Vec<(Offset, Offset)> = self.places.iter().map(Place::between).collect();
+        between.sort_unstable();
+        for (low, high) in between {
+            match self.between.last_mut() {
+                Some((_, end)) if low < *end => *end = (*end).max(high),
+                _ => self.between.push((low, high)),
+            }
+        }
+    }
+
+    /// Whether the counterpart of a record of the other log may stand there.
+    fn may_hold(&self, at: Offset) -> bool {
+        let next = self.between.partition_point(|(low, _)| *low < at);
+        next.checked_sub(1).and_then(|one| self.between.get(one)).is_some_and(|(_, high)| at < *high)
+    }
+}
+
+impl Place {
+    /// Between which records of the other log what stood here would stand.
+    fn between(&self) -> (Offset, Offset) {
+        let before = self.before.map_or(Offset(i64::MIN), |(_, counterpart)| counterpart);
+        let behind = self.behind.map_or(Offset(i64::MAX), |(_, counterpart)| counterpart);
+        (before.min(behind), before.max(behind))
+    }
+}
