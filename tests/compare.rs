@@ -596,6 +596,45 @@ fn what_stands_alone_beside_bytes_that_cannot_be_read_is_no_difference_of_a_mirr
 }
 
 #[test]
+fn what_a_replica_may_hold_behind_its_last_sound_batch_is_no_tail_that_it_lacks() {
+    let log = |keys: std::ops::Range<i32>| {
+        keys.fold(SegmentBuilder::new(), |log, key| {
+            log.batch(batch().producer(7, 0, key * 2).record(format!("k{key}"), "v").record("and", "v"))
+        })
+    };
+    let pair = |held: i32, cut: usize, other: i32, status| {
+        let tree = Tree::new();
+        let a = tree.log("a/orders-0", log(0..other));
+        let b = tree.log("b/orders-0", log(0..held));
+        let path = b.join("00000000000000000000.log");
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.truncate(bytes.len() - cut);
+        let at = bytes.len() - 20;
+        bytes[at] ^= 0xff;
+        fs::write(path, bytes).unwrap();
+        let other_way = told(&[b.clone(), a.clone()], &[], status)["pairs"][0].clone();
+        let pair = told(&[a, b], &[], status)["pairs"][0].clone();
+        assert_eq!(pair["lacksB"], other_way["lacksA"]);
+        assert_eq!(pair["onlyA"], other_way["onlyB"]);
+        pair
+    };
+    for cut in [0, 3] {
+        let alike = pair(6, cut, 6, 3);
+        assert_eq!((&alike["equal"], &alike["onlyA"]), (&json!(true), &json!([])), "{alike:#}");
+        assert_eq!((&alike["equalUpTo"], &alike["lacksB"]["unreadable"]), (&json!(10), &json!(2)));
+        assert_eq!(alike["compactionOnly"], false);
+        // The batch that cannot be read is one; two more are not there.
+        let behind = pair(6, cut, 8, 1);
+        let tail = &behind["onlyA"][0];
+        assert_eq!(
+            (&tail["what"], &tail["firstOffset"], &tail["records"]),
+            (&json!("tail"), &json!(12), &json!(4))
+        );
+        assert_eq!(behind["lacksB"]["unreadable"], 2);
+    }
+}
+
+#[test]
 fn what_a_cleaner_without_a_checkpoint_may_have_taken_is_only_possibly_lost() {
     let log = |kept: &dyn Fn(usize) -> bool, keys: usize| {
         (0..40).fold(SegmentBuilder::new(), |log, at| {

@@ -98,8 +98,8 @@ pub(super) struct Walk<'l> {
     pub(super) held: Option<Held>,
     /// The offset behind the last batch.
     pub(super) end: Offset,
-    /// Whether bytes behind the last batch cannot be read.
-    damaged: bool,
+    /// Bytes behind the last batch that cannot be read.
+    damaged: u64,
     /// Bytes of any place that cannot be read.
     pub(super) damage: u64,
     /// Room for the next batch.
@@ -117,7 +117,7 @@ impl<'l> Walk<'l> {
             scanner: None,
             held: None,
             end: from,
-            damaged: false,
+            damaged: 0,
             damage: 0,
             spare: Vec::new(),
         };
@@ -127,6 +127,11 @@ impl<'l> Walk<'l> {
 
     /// Whether the bytes behind the last batch cannot be read; meant for the end of the walk.
     pub(super) fn ends_in_damage(&self) -> bool {
+        self.damaged > 0
+    }
+
+    /// How many these are.
+    pub(super) fn damage_at_the_end(&self) -> u64 {
         self.damaged
     }
 
@@ -163,7 +168,7 @@ impl<'l> Walk<'l> {
     }
 
     fn damaged(&mut self, bytes: u64) {
-        self.damaged = true;
+        self.damaged = self.damaged.saturating_add(bytes);
         self.damage = self.damage.saturating_add(bytes);
     }
 
@@ -200,7 +205,7 @@ impl<'l> Walk<'l> {
             bytes,
             position: batch.position,
             low: low.max(self.end),
-            behind_damage: std::mem::take(&mut self.damaged),
+            behind_damage: std::mem::take(&mut self.damaged) > 0,
         });
         self.end = last.next();
     }

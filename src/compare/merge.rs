@@ -3,7 +3,7 @@
 use super::cleaner::Absent;
 use super::log::{Held, Log, Walk};
 use super::marks::{self, Mark};
-use super::outcome::{Comparison, DifferenceKind, Epochs, Rest, Side, Writers};
+use super::outcome::{Comparison, DifferenceKind, Epochs, Rest, Side, Stretch, Writers};
 use crate::facts::Outcome;
 use crate::format::{Decompressor, TimestampType};
 use crate::input::ReadMode;
@@ -250,7 +250,10 @@ impl Merge<'_> {
 
     /// Walks to the end of the longer log.
     fn rest(&mut self) {
+        let unread = self.sides.each_ref().map(|side| side.walk.damage_at_the_end());
         for (side, cursor) in [Side::A, Side::B].into_iter().zip(&mut self.sides) {
+            // Replicas hold the same bytes: of these, so many may be what cannot be read.
+            let mut unread = unread.get(side.other().index()).copied().unwrap_or(0);
             let Some(first) = cursor.walk.held.as_ref().map(|held| held.low.max(cursor.low)) else {
                 continue;
             };
@@ -261,6 +264,7 @@ impl Merge<'_> {
                 records: 0,
                 leader_epochs: None,
                 writers: Writers::default(),
+                unreadable: None,
             };
             while let Some(held) = &cursor.walk.held {
                 let header = &held.header;
@@ -273,6 +277,10 @@ impl Merge<'_> {
                     rest.records += u64::try_from(count).unwrap_or(u64::MAX);
                 }
                 rest.last_offset = header.last_offset();
+                if unread > 0 {
+                    unread = unread.saturating_sub(u64::try_from(held.bytes.len()).unwrap_or(u64::MAX));
+                    rest.unreadable = Some(Stretch { last_offset: rest.last_offset, records: rest.records });
+                }
                 Epochs::join(&mut rest.leader_epochs, header.partition_leader_epoch);
                 rest.writers.add(header.producer_id);
                 cursor.advance();

@@ -35,7 +35,7 @@ pub use log::{Log, LogSegment};
 pub use newest::{Last, Newest};
 pub use outcome::{
     Comparison, Deciding, DecidingKind, Difference, DifferenceKind, Epochs, Equal, Missing, Rest, Side,
-    Writers,
+    Stretch, Writers,
 };
 pub use sketch::Sketch;
 

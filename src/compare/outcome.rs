@@ -151,6 +151,25 @@ pub struct Rest {
     pub leader_epochs: Option<Epochs>,
     /// Who wrote them.
     pub writers: Writers,
+    /// What of it may stand in bytes behind the last batch of the shorter one that cannot be read.
+    pub unreadable: Option<Stretch>,
+}
+
+impl Rest {
+    /// Whether all of it may stand in bytes of the shorter one that cannot be read.
+    #[must_use]
+    pub fn may_be_unreadable(&self) -> bool {
+        self.unreadable.is_some_and(|unreadable| unreadable.last_offset == self.last_offset)
+    }
+}
+
+/// Offsets in a row, and the records there that are not markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The last offset.
+    pub last_offset: Offset,
+    /// Records that are not markers.
+    pub records: u64,
 }
 
 /// A record that decides what a reader of the whole log ends up with, and that only one log holds.

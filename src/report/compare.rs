@@ -40,7 +40,10 @@ impl Compared {
             pair.mirror.as_ref().is_some_and(|mirror| mirror.unmatched > 0 || mirror.untold() > 0)
         };
         self.unpaired_with_data == 0
-            && !self.pairs.iter().any(|pair| pair.nothing_compared || unmatched(pair))
+            && !self
+                .pairs
+                .iter()
+                .any(|pair| pair.nothing_compared || unmatched(pair) || pair.unreadable() > 0)
     }
 }
 
@@ -89,6 +92,15 @@ pub struct Pair {
     pub records: Vec<OneSided>,
     /// What became of the records of a mirror; `null` for replicas.
     pub mirror: Option<Mirror>,
+}
+
+impl Pair {
+    /// Records that one of the two may hold in bytes that cannot be read.
+    #[must_use]
+    pub fn unreadable(&self) -> u64 {
+        let of_mirror = self.mirror.as_ref().map_or(0, |one| one.missing_unreadable + one.surplus_unreadable);
+        of_mirror + self.lacks_a.unreadable + self.lacks_b.unreadable
+    }
 }
 
 /// One of the two logs.

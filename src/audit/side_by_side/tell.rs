@@ -74,7 +74,7 @@ impl Teller<'_> {
         }
         if let Some(rest) = &comparison.rest {
             let into = if rest.side == Of::A { &mut told.only_a } else { &mut told.only_b };
-            into.push(tail(rest));
+            into.extend(tail(rest));
         }
         for ranges in [&mut told.only_a, &mut told.only_b, &mut told.different] {
             ranges.sort();
@@ -83,7 +83,7 @@ impl Teller<'_> {
             ranges.truncate(self.listed);
         }
         told.ranges_omitted = omitted;
-        told.equal = comparison.agrees() && comparison.rest.is_none();
+        told.equal = comparison.agrees() && comparison.rest.as_ref().is_none_or(Rest::may_be_unreadable);
         let ends = told.a.log_end_offset.min(told.b.log_end_offset);
         told.nothing_compared =
             comparison.agrees() && comparison.from.0 >= ends && told.a.records + told.b.records > 0;
@@ -92,7 +92,12 @@ impl Teller<'_> {
         told.first_difference = comparison.first_difference.map(|offset| offset.0);
         told.compaction_only = comparison.compaction_only();
         let lacks = |of: Of| comparison.missing.get(of.index()).copied().unwrap_or_default();
-        let said = |of: Of| Lacks { cleaned: lacks(of).cleaned, unreadable: lacks(of).unreadable };
+        let unreadable = |of: Of| {
+            let rest = comparison.rest.as_ref().filter(|rest| rest.side == of.other());
+            let behind = rest.and_then(|rest| rest.unreadable).map_or(0, |unreadable| unreadable.records);
+            lacks(of).unreadable.saturating_add(behind)
+        };
+        let said = |of: Of| Lacks { cleaned: lacks(of).cleaned, unreadable: unreadable(of) };
         (told.lacks_a, told.lacks_b) = (said(Of::A), said(Of::B));
         told.leader_epochs_part_at = parting(&told.a, &told.b);
         told.snapshots = self.snapshots(pair);
@@ -245,15 +250,20 @@ fn joined(a: Option<Epochs>, b: Option<Epochs>) -> Option<Epochs> {
     }
 }
 
-fn tail(rest: &Rest) -> Range {
-    Range {
-        first_offset: rest.first_offset.0,
+/// What only the longer log holds behind the end of the shorter one, as far as that one can be read.
+fn tail(rest: &Rest) -> Option<Range> {
+    let (first_offset, records) = match rest.unreadable {
+        Some(unreadable) => (unreadable.last_offset.next(), rest.records.saturating_sub(unreadable.records)),
+        None => (rest.first_offset, rest.records),
+    };
+    (!rest.may_be_unreadable()).then(|| Range {
+        first_offset: first_offset.0,
         last_offset: rest.last_offset.0,
-        records: rest.records,
+        records,
         what: "tail".to_owned(),
         leader_epochs: rest.leader_epochs.map(|epochs| [epochs.smallest.0, epochs.largest.0]),
         producer_ids: rest.writers.ids.iter().map(|id| id.0).collect(),
-    }
+    })
 }
 
 /// What happened in these logs. Copies of a partition show the same events but where they parted:

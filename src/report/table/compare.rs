@@ -132,8 +132,7 @@ fn uncompared(told: &Compared) -> String {
         parts.push(format!("{} may be repeated or of what was removed", counted(repeated, "record")));
     }
     let of_mirrors = || told.pairs.iter().filter_map(|pair| pair.mirror.as_ref());
-    let unreadable: u64 =
-        of_mirrors().map(|mirror| mirror.missing_unreadable + mirror.surplus_unreadable).sum();
+    let unreadable: u64 = told.pairs.iter().map(Pair::unreadable).sum();
     if unreadable > 0 {
         parts.push(format!("{} may stand in bytes that cannot be read", counted(unreadable, "record")));
     }
@@ -225,6 +224,9 @@ fn state(pair: &Pair) -> String {
         (Some(first), ..) => format!("equal below offset {up_to}; the first difference is at {first}"),
         (None, false, _) => format!("equal below offset {up_to}; one of them goes on behind it"),
         (None, true, true) => format!("equal below offset {up_to}, but for what compaction took"),
+        (None, true, false) if pair.unreadable() > 0 => {
+            format!("equal below offset {up_to}, but for what cannot be read")
+        }
         (None, true, false) => format!("equal below offset {up_to}"),
     }
 }
