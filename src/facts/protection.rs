@@ -2,7 +2,9 @@
 //!
 //! Only a producer id of 0 or more lets a broker tell a retry from a new write. Clients write any
 //! epoch and sequence beside −1, so these say nothing. Control batches are the broker's and count
-//! nowhere; formats 0 and 1 cannot carry an id and are a mode of their own.
+//! nowhere; formats 0 and 1 cannot carry an id and are a mode of their own. The cleaner keeps the last batch of
+//! a pass without its records, so that the end of the log is kept (`MemoryRecords.filterTo`, KAFKA-17076): without
+//! a producer id it says of no record that it lacks one.
 
 use super::{Protection, ProtectionStretch};
 use crate::finding::ProtectionMode;
@@ -28,6 +30,9 @@ impl Protection {
     /// Counts one record batch.
     pub(super) fn add(&mut self, header: &BatchHeader, records: u64) {
         let mode = mode_of(header);
+        if mode == ProtectionMode::None && records == 0 {
+            return;
+        }
         let count = match mode {
             ProtectionMode::Idempotent => &mut self.idempotent_records,
             ProtectionMode::Transactional => &mut self.transactional_records,

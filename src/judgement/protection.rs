@@ -610,6 +610,16 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_that_the_cleaner_emptied_lacks_no_producer_id() {
+        let emptied = "D 5/0 0..4; D -1 3; kept 0; D 5/0 5..9; roll; D 5/0 10..10";
+        assert_eq!(codes(&[emptied]), []);
+        let beside = judged(&[&format!("{emptied}; D -1 2")]);
+        assert!(beside[0].title.contains("2 of 13 records"), "{beside:#?}");
+        assert_eq!(beside[0].stretches.len(), 1);
+        assert_eq!(beside[0].stretches[0].first_offset, 14);
+    }
+
+    #[test]
     fn where_a_program_keeps_its_state_nothing_is_told() {
         let told = |holds_state| {
             let context = PartitionContext { holds_state, ..PartitionContext::default() };
