@@ -10,7 +10,13 @@
 //! the cleaner's therefore, and one between two segments may be, unless an index without its segment
 //! shows that a file is missing.
 //!
-//! Source: `UnifiedLog.append`, `Cleaner`, `LogCleaner.cleanLog`; formats 0 and 1 name a segment far
+//! A segment is named by the offset of its first batch. The cleaner writes what it keeps under the name of the first
+//! segment that it took, also where nothing is left of that, so a file that is there without a batch, or begins above its
+//! name, is the work of a cleaner: the one of this broker, or of a leader whose batches were fetched. A file that lost
+//! what it held looks the same. Nobody can tell, unless an index without its segment shows that a file is missing, or
+//! the topic is known not to be compacted.
+//!
+//! Source: `UnifiedLog.append`, `UnifiedLog.roll`, `Cleaner`, `LogCleaner.cleanLog`; formats 0 and 1 name a segment far
 //! below its first record (`UnifiedLog.maybeRoll`), so no hole is told there.
 
 use super::{HoleKind, OffsetHole, PartitionContext};
@@ -40,7 +46,7 @@ pub(super) struct Tally {
     pub(super) inside: u64,
     /// Below what the cleaner's checkpoint names.
     pub(super) cleaned: u64,
-    /// Between two segments, where a pass of the cleaner that never wrote its checkpoint may have been.
+    /// Between two segments or in one without batches there, where nobody can tell the cleaner from a loss.
     pub(super) unsettled: u64,
 }
 
@@ -131,11 +137,15 @@ impl Continuity {
             // The base offset of a wrapper is not in its header.
         } else if self.damaged {
             self.hole(context, expected, header.base_offset, HoleKind::Damage, segment);
-        } else if opens_segment && (self.next_offset.is_some() || segment > 0) {
-            let begins = base.filter(|&base| base >= expected && base <= header.base_offset);
-            let begins = begins.unwrap_or(header.base_offset);
-            self.hole(context, expected, begins, HoleKind::Boundary, segment);
-            self.hole(context, begins, header.base_offset, HoleKind::Inside, segment);
+        } else if opens_segment {
+            let files = self.segment.map_or(0, |before| before.saturating_add(1))..segment;
+            let files = context.segment_bases.get(files).unwrap_or_default().iter().copied();
+            let begins = |base: &Offset| *base >= expected && *base <= header.base_offset;
+            let name = base.filter(begins).unwrap_or(header.base_offset);
+            let without_batch = files.filter(begins).min().unwrap_or(name).min(name);
+            self.hole(context, expected, without_batch, HoleKind::Boundary, segment);
+            self.hole(context, without_batch, name, HoleKind::Emptied, segment);
+            self.hole(context, name, header.base_offset, HoleKind::Emptied, segment);
         } else {
             self.hole(context, expected, header.base_offset, HoleKind::Inside, segment);
         }
@@ -235,25 +245,33 @@ impl Continuity {
         }
         // The cleaner merges files and keeps the name of the first, so it takes none from the head.
         let cleaned = kind != HoleKind::Head && context.cleaned_up_to.is_some_and(|limit| expected < limit);
-        let kind =
-            if kind == HoleKind::Boundary && !cleaned && context.may_be_unfinished_pass(expected, found) {
+        let begins_above_name = context.segment_bases.get(segment).is_some_and(|base| *base == expected);
+        if kind == HoleKind::Inside || kind == HoleKind::Emptied && begins_above_name {
+            self.holes_inside = self.holes_inside.saturating_add(1);
+            self.last_hole_inside = Some((segment, expected));
+        }
+        let kind = match kind {
+            HoleKind::Boundary if !cleaned && context.may_be_unfinished_pass(expected, found) => {
                 HoleKind::Unsettled
-            } else {
-                kind
-            };
+            }
+            HoleKind::Emptied if cleaned || !context.may_have_been_emptied(expected, found) => {
+                if begins_above_name {
+                    HoleKind::Inside
+                } else {
+                    HoleKind::Boundary
+                }
+            }
+            kind => kind,
+        };
         let counter = match kind {
             HoleKind::Damage => &mut self.tally.damage,
             HoleKind::Boundary | HoleKind::Inside if cleaned => &mut self.tally.cleaned,
-            HoleKind::Unsettled => &mut self.tally.unsettled,
+            HoleKind::Unsettled | HoleKind::Emptied => &mut self.tally.unsettled,
             HoleKind::Head => &mut self.tally.first_file,
             HoleKind::Boundary => &mut self.tally.boundary,
             HoleKind::Inside => &mut self.tally.inside,
         };
         *counter = counter.saturating_add(missing);
-        if kind == HoleKind::Inside {
-            self.holes_inside = self.holes_inside.saturating_add(1);
-            self.last_hole_inside = Some((segment, expected));
-        }
         if cleaned && kind != HoleKind::Damage {
             return;
         }

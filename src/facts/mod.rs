@@ -146,8 +146,18 @@ impl PartitionContext {
     /// Whether a pass of the cleaner that never wrote its checkpoint may have emptied these offsets
     /// between two segments.
     pub(crate) fn may_be_unfinished_pass(&self, from: Offset, to: Offset) -> bool {
-        let missing_file = |base: &Offset| *base >= from && *base < to;
-        self.is_being_cleaned() && !self.indexes_without_segment.iter().any(missing_file)
+        self.is_being_cleaned() && !self.has_index_alone(from, to)
+    }
+
+    /// Whether the cleaner may have left segment files that hold none of these offsets, although one of them has the
+    /// name of the first.
+    pub(crate) fn may_have_been_emptied(&self, from: Offset, to: Offset) -> bool {
+        self.compacted != Some(false) && !self.has_index_alone(from, to)
+    }
+
+    /// Whether an index is left, without its segment, of a file that began at one of these offsets.
+    fn has_index_alone(&self, from: Offset, to: Offset) -> bool {
+        self.indexes_without_segment.iter().any(|base| *base >= from && *base < to)
     }
 }
 
@@ -394,6 +404,9 @@ pub enum HoleKind {
     Boundary,
     /// Between two segments, where a pass of the cleaner that never wrote its checkpoint may have been.
     Unsettled,
+    /// In a segment file that holds no batch, or in front of the first batch of one: the cleaner leaves such files, and
+    /// so may a loss of what they held.
+    Emptied,
     /// Between two batches of one segment.
     Inside,
 }

@@ -3,7 +3,9 @@
 //! A broker gives offsets without holes. So a hole between two files is a missing file, one below
 //! the first file (above the first leader epoch) as well, and a log that ends below its
 //! checkpointed high watermark lost its end. Between two files of a topic that is being compacted the
-//! cleaner may have left a hole above its checkpoint: low, for nobody can tell. Holes below the cleaner's reach and holes over
+//! cleaner may have left a hole above its checkpoint: low, for nobody can tell. So is a hole that a file with its name
+//! stands for, without a batch or with a first batch above its name, unless the topic is known not to be compacted:
+//! the cleaner leaves such files, and a file that lost what it held looks the same. Holes below the cleaner's reach and holes over
 //! unreadable bytes are told elsewhere. In a log that was not closed cleanly files may be of different
 //! moments: an end below the high watermark alone is a note; an end below the recovery point as well is
 //! medium, for what lies below it was flushed, and no crash takes it (`UnifiedLog.flush`,
@@ -28,11 +30,16 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
             .collect();
         let (unsettled, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(_, missing)| is_unsettled(missing));
+        let (emptied, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|(_, missing)| is_emptied(missing));
         let (cut, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(_, missing)| matches!(missing, Missing::Flushed { .. }));
         let cut_producers = partitions.iter().flat_map(|partition| cut_producers(*partition));
         let cut = told(topic, &partitions, &cut).map(|finding| cut_or_copied(finding, cut_producers));
-        [told(topic, &partitions, &missing), cut, told(topic, &partitions, &unsettled).map(not_settled)]
+        let unsettled =
+            told(topic, &partitions, &unsettled).map(|finding| not_settled(finding, UNFINISHED_PASS));
+        let emptied = told(topic, &partitions, &emptied).map(|finding| not_settled(finding, EMPTIED));
+        [told(topic, &partitions, &missing), cut, unsettled, emptied]
     };
     by_topic(partitions).into_iter().flat_map(of_topic).flatten().collect()
 }
@@ -170,18 +177,22 @@ const fn is_unsettled(missing: &Missing<'_>) -> bool {
     matches!(missing, Missing::Hole(hole) if matches!(hole.kind, HoleKind::Unsettled))
 }
 
-/// A finding about holes that a missing file would leave, and a pass of the cleaner as well.
-fn not_settled(mut finding: Finding) -> Finding {
+const fn is_emptied(missing: &Missing<'_>) -> bool {
+    matches!(missing, Missing::Hole(hole) if matches!(hole.kind, HoleKind::Emptied))
+}
+
+const UNFINISHED_PASS: &str = "the cleaner works on this topic, and a broker that was killed before it wrote the cleaner's \
+                               checkpoint leaves such holes above it";
+
+const EMPTIED: &str = "the cleaner leaves a file without a batch, or one that begins above its name, where it kept nothing of \
+                       what was there; a file that lost what it held looks the same";
+
+/// A finding about holes that a loss would leave, and the cleaner as well.
+fn not_settled(mut finding: Finding, why: &str) -> Finding {
     finding.severity = Severity::Low;
     finding.confidence = Confidence::Possible;
-    finding.alternatives = vec![
-        dropped("damage", "all bytes around these offsets can be read"),
-        kept(
-            "compaction",
-            "the cleaner works on this topic, and a broker that was killed before it wrote the cleaner's \
-             checkpoint leaves such holes above it",
-        ),
-    ];
+    finding.alternatives =
+        vec![dropped("damage", "all bytes around these offsets can be read"), kept("compaction", why)];
     finding.advice = lines(["look at the same offsets in another replica"]);
     finding
 }
@@ -313,7 +324,7 @@ fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Mis
             HoleKind::Damage => false,
             HoleKind::Head => true,
             // Internal topics are compacted, whatever the files beside them say.
-            HoleKind::Boundary | HoleKind::Unsettled | HoleKind::Inside => {
+            HoleKind::Boundary | HoleKind::Unsettled | HoleKind::Emptied | HoleKind::Inside => {
                 !context.internal && (!cleaned(hole) || lost_its_log(hole))
             }
         })
@@ -376,6 +387,11 @@ fn line(topic: &str, partition: i32, missing: &Missing<'_>) -> String {
                 }
                 HoleKind::Boundary | HoleKind::Unsettled => {
                     format!("{range} lie between two files and are in neither")
+                }
+                HoleKind::Emptied => {
+                    format!(
+                        "{range} are in no batch, although the file that begins with them by its name is there"
+                    )
                 }
                 HoleKind::Inside | HoleKind::Damage => {
                     format!("{range} lie between two batches of one file and are in neither")
@@ -458,6 +474,30 @@ mod tests {
         assert_eq!(told(Some(true), &[20], hole), [low]);
         let both = "D 5/0 0..4; at 20; roll; D 5/0 20..20; at 30; roll; D 5/0 30..30";
         assert_eq!(told(Some(true), &[12], both), [high, low]);
+    }
+
+    #[test]
+    fn a_file_without_a_batch_or_with_one_above_its_name_is_the_cleaners_or_lost_what_it_held() {
+        let told = |compacted, alone: &[i64], script: &str| {
+            let indexes_without_segment = alone.iter().map(|&base| Offset(base)).collect();
+            let findings = judged(PartitionContext { compacted, indexes_without_segment, ..plain() }, script);
+            findings.iter().map(|one| (one.severity, one.ranges.len())).collect::<Vec<_>>()
+        };
+        // The first files of a table that was written again as a whole; a broker's first file; one in the middle.
+        let head = "roll; at 12; roll; at 14; roll; at 16; D 5/0 16..20; roll; D 5/0 21..21";
+        let first = "at 5; D 5/0 5..9";
+        let middle = "D 5/0 0..2; roll; at 6; roll; D 5/0 6..8";
+        for (script, places) in [(head, 2), (first, 1), (middle, 1)] {
+            assert_eq!(told(None, &[], script), [(Severity::Low, places)], "{script}");
+            assert_eq!(told(Some(true), &[], script), [], "{script}");
+            assert_eq!(told(Some(false), &[], script), [(Severity::High, places)], "{script}");
+        }
+        assert_eq!(told(None, &[4], middle), [(Severity::High, 1)]);
+        // The file in front of one without a batch is missing all the same.
+        let lost = "D 5/0 0..2; at 6; roll; at 9; roll; D 5/0 9..9";
+        assert_eq!(told(None, &[], lost), [(Severity::High, 1), (Severity::Low, 1)]);
+        // What was read may have been in a file of which nothing can be read.
+        assert_eq!(told(None, &[], "D 5/0 0..2; roll; damage; at 6; roll; D 5/0 6..8"), []);
     }
 
     #[test]

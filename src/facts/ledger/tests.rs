@@ -180,8 +180,12 @@ fn holes_of_the_cleaner_need_its_trace() {
     assert_eq!(gaps(&facts), [(5, 9, 9, GapReason::Compaction)]);
     let facts = fold("D 5/0 0..4; at 9; D 5/0 9..9");
     assert_eq!(gaps(&facts), [(5, 9, 9, GapReason::Unexplained)]);
-    let facts = fold("D 5/0 0..4; kept 2; roll; D 5/0 5..5; roll; at 20; D 5/0 9..9");
+    let facts = fold("D 5/0 0..4; kept 2; roll; D 5/0 5..5; at 20; D 5/0 9..9");
     assert_eq!(gaps(&facts), [(6, 9, 20, GapReason::Unexplained)]);
+    // A file that begins above its name is the cleaner's, or lost what it held.
+    let facts = fold("D 5/0 0..4; kept 2; roll; D 5/0 5..5; roll; at 20; D 5/0 9..9");
+    assert_eq!(gaps(&facts), [(6, 9, 20, GapReason::Compaction)]);
+    assert_eq!(facts.holes[0].kind, super::super::HoleKind::Emptied);
 }
 
 #[test]

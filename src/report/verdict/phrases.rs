@@ -66,6 +66,11 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         Code::SequenceAnomaly => {
             format!("a producer's records in {topics} are numbered in a way that a healthy broker refuses")
         }
+        Code::OffsetGap if finding.severity <= Severity::Low => {
+            format!(
+                "offsets are missing in {topics}, and nobody can tell whether the cleaner took them or a loss"
+            )
+        }
         Code::OffsetGap => format!("records are missing in {topics}: the log has a hole, or ends too early"),
         Code::OffsetReuse => format!("two different records claim the same place in {topics}"),
         Code::OrderBroken => format!("records in {topics} are stored in the wrong order"),
