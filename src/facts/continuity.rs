@@ -272,7 +272,10 @@ impl Continuity {
             HoleKind::Inside => &mut self.tally.inside,
         };
         *counter = counter.saturating_add(missing);
-        if cleaned && kind != HoleKind::Damage {
+        // Below the checkpoint holes are the cleaner's own, unless another file of a segment is left alone.
+        let is_left = context.has_index_alone(expected, found) || context.has_snapshot_alone(expected);
+        let is_in_doubt = kind == HoleKind::Boundary && is_left;
+        if cleaned && kind != HoleKind::Damage && !is_in_doubt {
             return;
         }
         if self.holes.len() == MAX_HOLES {
