@@ -158,11 +158,12 @@ impl Ledger {
         let empty_markers = std::mem::take(&mut self.transactions.empty_markers);
         let transactions_omitted = self.transactions.omitted;
         let (transactions, withheld) = self.transactions.finish();
-        let last_stable_offset = transactions
+        // What was deleted holds nobody back (`UnifiedLog.maybeIncrementFirstUnstableOffset`).
+        let first_unstable = transactions
             .iter()
             .filter(|span| span.is_without_end())
-            .map(|span| span.first_offset)
-            .fold(end, Offset::min);
+            .map(|span| span.first_offset.max(self.context.log_start_offset));
+        let last_stable_offset = first_unstable.fold(end, Offset::min);
         Ok(PartitionFacts {
             batches: self.counts.batches,
             records: self.counts.records,

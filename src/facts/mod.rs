@@ -569,8 +569,8 @@ pub struct PartitionFacts {
     pub control_batches: u64,
     /// The offset behind the last batch, or the log start of an empty log.
     pub log_end_offset: Offset,
-    /// Where read_committed consumers stop: the first offset of the earliest open transaction, or
-    /// the log end.
+    /// Where read_committed consumers stop: the first offset of the earliest open transaction, or the
+    /// log start where that is behind it, or the log end.
     pub last_stable_offset: Offset,
     /// Leader epochs of the batches, with the offset at which each begins.
     pub leader_epochs: Vec<(LeaderEpoch, Offset)>,

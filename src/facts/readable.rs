@@ -33,6 +33,7 @@ pub struct ReadableRecords {
     remembered: Vec<Offset>,
     /// Records before each of them that was passed.
     before_remembered: BTreeMap<Offset, u64>,
+    log_start: Offset,
     high_watermark: Option<Offset>,
     provisional: u64,
 }
@@ -69,7 +70,13 @@ impl ReadableRecords {
         remembered.dedup();
         let told = remembered.clone();
         remembered.reverse();
-        Self { remembered, told, high_watermark: context.high_watermark, ..Self::default() }
+        Self {
+            remembered,
+            told,
+            log_start: context.log_start_offset,
+            high_watermark: context.high_watermark,
+            ..Self::default()
+        }
     }
 
     /// Takes a batch of which `records` lie at or above the log start.
@@ -145,6 +152,8 @@ impl ReadableRecords {
         open.sort_by_key(|run| run.first_offset);
         let below = open.partition_point(|run| run.first_offset < stable);
         let mut committed = match (self.before_remembered.get(&stable), open.get(below)) {
+            // What lies below the log start is in no sum.
+            _ if stable <= self.log_start && stable < facts.log_end_offset => 0,
             (Some(&before), _) if stable < facts.log_end_offset => before,
             (_, Some(behind)) if stable < facts.log_end_offset => behind.before,
             _ => self.total,
@@ -162,5 +171,32 @@ impl ReadableRecords {
             committed,
             provisional: self.high_watermark.map(|_| self.provisional),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::script::{batches, fold_in};
+
+    #[test]
+    fn behind_an_open_transaction_that_began_below_the_log_start_nothing_is_committed() {
+        let committed = |start: i64, script: &str| {
+            let context = PartitionContext { log_start_offset: Offset(start), ..PartitionContext::default() };
+            let (context, facts) = fold_in(context, script);
+            let mut readable = ReadableRecords::new(&context);
+            for batch in batches(script) {
+                let header = &batch.header;
+                let readable_from = header.base_offset.0.max(start);
+                readable
+                    .batch(header, u64::try_from(header.last_offset().0 + 1 - readable_from).unwrap_or(0));
+            }
+            let readable = readable.finish(&facts);
+            (readable.committed, readable.uncommitted)
+        };
+        assert_eq!(committed(10, "X 7/0 0..2; D 5/0 0..19"), (0, 13));
+        assert_eq!(committed(2, "X 7/0 0..2; D 5/0 0..19"), (0, 21));
+        assert_eq!(committed(2, "D 5/0 0..4; X 7/0 0..2; D 5/0 5..9"), (3, 11));
+        assert_eq!(committed(10, "D 5/0 0..19"), (10, 10));
     }
 }

@@ -109,8 +109,9 @@ fn open_finding(list: &[Placed<'_>], beside: Beside<'_>) -> Finding {
         && let Some((now, limit)) = overdue(limit)
     {
         finding.facts.push(format!(
-            "that is {} before the newest record here: the coordinator does not run, or cannot write its marker",
-            duration(now.saturating_sub(limit))
+            "that is {} before {}, which stands for now: the coordinator does not run, or cannot write its marker",
+            duration(now.saturating_sub(limit)),
+            at(Some(now))
         ));
     }
     finding.alternatives = vec![match of_one.map(|told| told.fate) {
@@ -430,7 +431,7 @@ mod tests {
         assert_eq!(findings.len(), 1);
         let told = &findings[0].transactions[0];
         assert_eq!((told.first_offset, told.last_offset), (33, None));
-        assert_eq!(facts.last_stable_offset, Offset(33));
+        assert_eq!(facts.last_stable_offset, Offset(40));
         let (ended, facts) = fold_in(context, "D 5/0 0..0; -M 7/2");
         assert!(judge_at(&[(&ended, &facts)], None).is_empty());
     }

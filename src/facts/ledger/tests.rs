@@ -417,3 +417,15 @@ fn a_range_that_comes_again_behind_deleted_or_cleaned_records_cannot_be_compared
     assert_eq!(steps(&fold("D 5/0 0..4; kept 1; D 5/0 0..4")), [(StepKind::RestartBehindDeletion, 5)]);
     assert_eq!(steps(&fold("D 5/0 0..4; D 5/0 0..4")), [(StepKind::Repeat, 5)]);
 }
+
+#[test]
+fn a_transaction_that_began_below_the_log_start_holds_readers_at_the_log_start() {
+    let stable = |start: i64, script: &str| {
+        let context = PartitionContext { log_start_offset: Offset(start), ..PartitionContext::default() };
+        fold_in(context, script).1.last_stable_offset
+    };
+    assert_eq!(stable(10, "X 7/0 0..2; D 5/0 0..19"), Offset(10));
+    assert_eq!(stable(10, "X 7/0 0..2; D 5/0 0..9; X 8/0 0..0"), Offset(10));
+    assert_eq!(stable(2, "D 5/0 0..4; X 7/0 0..2; D 5/0 5..9"), Offset(5));
+    assert_eq!(stable(10, "X 7/0 0..2; D 5/0 0..19; -M 7/0"), Offset(24));
+}

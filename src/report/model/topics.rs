@@ -125,8 +125,8 @@ pub struct PartitionReport {
     pub log_start_offset: i64,
     /// The offset behind the last record.
     pub log_end_offset: i64,
-    /// Where read_committed consumers stop: the first offset of the oldest open transaction, else the log
-    /// end; `null` in reports that did not have it yet.
+    /// Where read_committed consumers stop: the first offset of the oldest open transaction, or the log start
+    /// where that is behind it, else the log end; `null` in reports that did not have it yet.
     #[serde(default)]
     pub last_stable_offset: Option<i64>,
     /// From `replication-offset-checkpoint`.
