@@ -82,8 +82,7 @@ pub struct EvidenceArguments {
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
     /// Memory that may be used, such as 512MiB or 2GB; what does not fit goes to temporary files.
-    /// By default a quarter of the machine's, at most 2 GiB. Copies that are found and producers are
-    /// held beside it
+    /// By default a quarter of the machine's, at most 2 GiB
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     max_memory: Option<u64>,
     /// Read no more than this a second, such as 50MiB/s, so that a broker on the same disks is not
