@@ -69,13 +69,27 @@ pub(super) fn distinct_percent(values: &[(usize, String)]) -> usize {
     distinct.len() * 100 / values.len().max(1)
 }
 
+/// Of so many values one may be odd: a null, a zero, a test that somebody sent. It says nothing about the others.
+const ONE_ODD_IN: usize = 100;
+
+/// Whether so many values of a field are few enough to be odd ones.
+const fn are_odd(some: usize, all: usize) -> bool {
+    some * ONE_ODD_IN <= all
+}
+
 /// Whether the values are times that run with the order of writing: they hardly ever step back from
 /// one record of a partition to the next.
 pub(super) fn is_running_time(sample: &Sample, values: &[(usize, String)]) -> bool {
-    let (mut steps, mut back) = (0usize, 0usize);
+    let (mut steps, mut back, mut odd) = (0usize, 0usize, 0usize);
     let mut last: BTreeMap<(usize, i64), i64> = BTreeMap::new();
     for (at, text) in values {
-        let Some(time) = as_time(text) else { return false };
+        let Some(time) = as_time(text) else {
+            odd += 1;
+            if are_odd(odd, values.len()) {
+                continue;
+            }
+            return false;
+        };
         let Some(record) = sample.records.get(*at) else { continue };
         // Several producers write side by side, each with a clock of its own.
         if let Some(before) = last.insert((record.partition, record.producer_id.0), time) {
@@ -227,21 +241,31 @@ pub(super) fn is_nonce(values: &[(usize, String)]) -> bool {
         let different = text.bytes().fold(0u128, |seen, byte| seen | 1 << (byte & 0x7f)).count_ones();
         text.len() >= 16 && alphabet && digits * 8 >= text.len() && letters >= 2 && different >= 8
     };
-    distinct_percent(values) == 100 && values.iter().all(|(_, text)| random(text))
+    let nonces: Vec<&str> =
+        values.iter().map(|(_, text)| text.as_str()).filter(|text| random(text)).collect();
+    let distinct: HashSet<&str> = nonces.iter().copied().collect();
+    // One that comes again names what came again.
+    !nonces.is_empty() && distinct.len() == nonces.len() && are_odd(values.len() - nonces.len(), values.len())
 }
 
 /// Whether the values are an attempt counter: small numbers, nearly all of them the same.
 pub(super) fn is_counter(values: &[(usize, String)]) -> bool {
     let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
+    let mut odd = 0usize;
     for (_, text) in values {
         match text.trim_matches('"').parse::<u8>() {
             Ok(number) if number <= 20 => *counts.entry(number).or_default() += 1,
-            _ => return false,
+            _ => odd += 1,
         }
     }
-    let most = counts.values().max().copied().unwrap_or(0);
+    let Some((usual, most)) =
+        counts.iter().max_by_key(|&(number, count)| (*count, std::cmp::Reverse(*number)))
+    else {
+        return false;
+    };
     // The usual value is the lowest: attempts count up from it.
-    counts.first_key_value().is_some_and(|(_, &count)| count == most) && most * 4 >= values.len() * 3
+    let below: usize = counts.range(..usual).map(|(_, count)| count).sum();
+    are_odd(odd + below, values.len()) && most * 4 >= values.len() * 3
 }
 
 #[cfg(test)]
@@ -317,5 +341,27 @@ mod tests {
         assert!(is_counter(&values(&["1", "1", "1", "1", "2"])));
         assert!(!is_counter(&values(&["1", "2", "3", "4"])));
         assert!(!is_counter(&values(&["300", "300"])));
+    }
+
+    #[test]
+    fn an_odd_value_does_not_change_what_a_hundred_others_are() {
+        let with = |usual: &dyn Fn(u64) -> String, odd: &[&str], many: u64| {
+            let mut texts: Vec<String> = (0..many).map(usual).collect();
+            texts.splice(5..5, odd.iter().map(|&text| text.to_owned()));
+            texts.into_iter().map(|text| (0, text)).collect::<Vec<_>>()
+        };
+        let nonce =
+            |n: u64| format!("\"{:016x}-{n:04x}a7b\"", (n + 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 63);
+        let attempt = |n: u64| (1 + u64::from(n.is_multiple_of(10))).to_string();
+        for odd in ["null", "0", "\"n/a\""] {
+            assert!(is_nonce(&with(&nonce, &[odd], 99)), "{odd}");
+            assert!(!is_nonce(&with(&nonce, &[odd, odd], 98)), "{odd}");
+        }
+        for odd in ["null", "0", "4711", "\"n/a\""] {
+            assert!(is_counter(&with(&attempt, &[odd], 99)), "{odd}");
+            assert!(!is_counter(&with(&attempt, &[odd, odd], 98)), "{odd}");
+        }
+        let again = nonce(3);
+        assert!(!is_nonce(&with(&nonce, &[&again], 199)));
     }
 }

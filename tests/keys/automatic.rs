@@ -45,6 +45,19 @@ fn a_send_time_in_an_array_or_behind_an_escaped_name_does_not_count() {
 }
 
 #[test]
+fn an_odd_send_time_hides_no_copies() {
+    for odd in [Value::Null, json!(0), json!("n/a")] {
+        let home = tempfile::tempdir().unwrap();
+        let mut records = again(|id, sent| json!({"amount": id * 7919 % 1_000_003, "sentAt": sent}));
+        records.insert(150, (None, json!({"amount": 77, "sentAt": odd})));
+        write_topic(home.path(), "orders-0", &records);
+        let report = scan(home.path());
+        assert_eq!(report["topics"][0]["identity"]["volatile"], json!(["json:/sentAt"]), "{odd}");
+        assert_eq!(surplus(&report), 40, "{odd}");
+    }
+}
+
+#[test]
 fn a_heartbeat_is_an_entity_that_says_the_same_again() {
     let home = tempfile::tempdir().unwrap();
     let beats: Vec<_> =
