@@ -3,7 +3,10 @@
 //! Copies come in the order of what they repeat, or soon behind it, and three of one are rare. Customers come again
 //! as they please. In a blind draw from a population of one size, the values that stand once, twice and three times are
 //! Poisson's: `once · thrice = ⅔ · twice²` on average, whatever was drawn and from how many. Where some come more often
-//! than others, there are more that stand three times.
+//! than others, there are more that stand three times. But a few of very many hardly ever come three times, and what
+//! does not look drawn is not a copy for that: [`how_repeated`] asks for the order of copies.
+
+use std::collections::HashMap;
 
 /// Records between a record and its repeat that count as "soon behind it".
 const SOON: u64 = 8;
@@ -103,6 +106,122 @@ fn go_on(from_repeat: u64, from_repeated: u64) -> bool {
         && from_repeat.abs_diff(from_repeated) <= slack
 }
 
+/// A record, without what differs in each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rest {
+    /// Where it stands.
+    pub(super) partition: usize,
+    /// The producer, below 0 where nothing tells.
+    pub(super) producer: i64,
+    /// The client's time.
+    pub(super) time: i64,
+    /// Equal where nothing else differs.
+    pub(super) content: usize,
+}
+
+/// How records come again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repeated {
+    /// None does.
+    Never,
+    /// As copies do.
+    AsCopies,
+    /// In no order that copies have: nobody can tell.
+    AsByChance,
+}
+
+/// Records of one writer between two that he wrote one behind the other elsewhere.
+const GAP: usize = 8;
+/// Of so many records of a partition, a blind draw puts hardly a tenth of its repeats no farther behind than one.
+const NEAR: usize = 20;
+
+/// How these come again, in the order in which they stand.
+///
+/// Copies stand soon behind what they repeat, or the record that their writer wrote before them repeats, or is repeated
+/// by, what the other writer wrote before theirs. So does a range that one session wrote again, and what two instances
+/// both do, whichever is ahead. Single ones are near what they repeat, unless as many come three times as in a draw.
+pub(super) fn how_repeated(records: &[Rest]) -> Repeated {
+    let order = WrittenOrder::of(records);
+    let (mut earlier, mut later) = (vec![None; records.len()], vec![None; records.len()]);
+    let mut last: HashMap<usize, (usize, u64)> = HashMap::new();
+    let mut sizes: HashMap<usize, usize> = HashMap::new();
+    for (at, record) in records.iter().enumerate() {
+        *sizes.entry(record.partition).or_default() += 1;
+        let (of, times) = last.entry(record.content).or_insert((at, 0));
+        if *times > 0 {
+            (earlier[at], later[*of]) = (Some(*of), Some(at));
+        }
+        (*of, *times) = (at, *times + 1);
+    }
+    let mut often = Multiplicities::default();
+    last.values().for_each(|&(_, times)| often.add(times));
+    let (mut repeats, mut in_order, mut near) = (0_usize, 0_usize, 0_usize);
+    for (at, of) in earlier.iter().enumerate().filter_map(|(at, of)| Some((at, (*of)?))) {
+        repeats += 1;
+        let behind = (records[at].partition == records[of].partition).then_some(at - of);
+        let size = sizes.get(&records[at].partition).copied().unwrap_or_default();
+        let goes_on = order.before(at).any(|before| {
+            let others = [earlier[before], later[before]].into_iter().flatten();
+            others.into_iter().any(|other| order.is_shortly_before(other, of))
+        });
+        if goes_on || behind.is_some_and(|records| records as u64 <= SOON) {
+            in_order += 1;
+        } else if behind.is_some_and(|records| records * NEAR <= size) {
+            near += 1;
+        }
+    }
+    let as_copies = if often.are_of_a_draw() { in_order } else { in_order + near };
+    match repeats {
+        0 => Repeated::Never,
+        _ if as_copies * 2 >= repeats => Repeated::AsCopies,
+        _ => Repeated::AsByChance,
+    }
+}
+
+/// In which order each writer wrote: a producer by its clock, over all partitions; what nobody is known to have
+/// written, as it stands in its partition.
+struct WrittenOrder {
+    /// Of each record the writer and its place among what he wrote.
+    places: Vec<(usize, usize)>,
+    writers: Vec<Vec<usize>>,
+}
+
+impl WrittenOrder {
+    fn of(records: &[Rest]) -> Self {
+        let mut numbers = HashMap::new();
+        let mut writers: Vec<Vec<usize>> = Vec::new();
+        for (at, record) in records.iter().enumerate() {
+            let partition = (record.producer < 0).then_some(record.partition);
+            let number = *numbers.entry((partition, record.producer)).or_insert(writers.len());
+            if number == writers.len() {
+                writers.push(Vec::new());
+            }
+            writers[number].push(at);
+        }
+        let mut places = vec![(0, 0); records.len()];
+        for (number, wrote) in writers.iter_mut().enumerate() {
+            if wrote.first().is_some_and(|&first| records[first].producer >= 0) {
+                wrote.sort_by_key(|&at| (records[at].time, at));
+            }
+            for (place, &at) in wrote.iter().enumerate() {
+                places[at] = (number, place);
+            }
+        }
+        Self { places, writers }
+    }
+
+    /// The two records that its writer wrote before it.
+    fn before(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+        let (writer, place) = self.places[at];
+        self.writers[writer][place.saturating_sub(2)..place].iter().copied()
+    }
+
+    fn is_shortly_before(&self, one: usize, other: usize) -> bool {
+        let ((one_writer, one), (other_writer, other)) = (self.places[one], self.places[other]);
+        one_writer == other_writer && one < other && other - one <= GAP
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +274,79 @@ mod tests {
                 assert!(look_drawn(drawn), "{customers} customers, {seed}");
             }
         }
+    }
+
+    /// Records of one partition: who wrote them, and what.
+    fn come_again(written: impl IntoIterator<Item = (i64, usize)>) -> Repeated {
+        let rest = |(time, (producer, content))| Rest { partition: 0, producer, time, content };
+        how_repeated(&(0..).zip(written).map(rest).collect::<Vec<_>>())
+    }
+
+    fn mixed(n: u64) -> u64 {
+        let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed ^ mixed >> 32
+    }
+
+    fn drawn(n: u64, of: u64) -> usize {
+        usize::try_from(mixed(n) % of).unwrap()
+    }
+
+    #[test]
+    fn a_draw_comes_again_as_by_chance_however_many_it_is_drawn_from() {
+        for of in [300, 3_000, 150_000] {
+            for seed in 0..8_u64 {
+                let one = |n: u64| ((mixed(n) >> 40 & 1).cast_signed(), drawn(n + seed * 100_000, of));
+                assert_eq!(come_again((0..2000).map(one)), Repeated::AsByChance, "{of}, {seed}");
+                // A producer that was started anew every now and then.
+                let one = |n: u64| ((n / 100).cast_signed(), drawn(n + seed * 100_000, of));
+                assert_eq!(come_again((0..2000).map(one)), Repeated::AsByChance, "{of}, {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn readings_that_did_not_change_come_again_as_by_chance() {
+        let mut readings = vec![0; 300];
+        let read = (0..2000).map(|n: usize| {
+            let device = n % 300;
+            if mixed(n as u64) % 10 < 8 {
+                readings[device] += 1;
+            }
+            ((n / 500) as i64, device * 10_000 + readings[device])
+        });
+        assert_eq!(come_again(read.collect::<Vec<_>>()), Repeated::AsByChance);
+    }
+
+    #[test]
+    fn what_two_instances_both_do_comes_again_as_copies_whichever_is_ahead() {
+        for seed in 0..8 {
+            let mut next = [0, 0];
+            let both = (0..800).map(|n| {
+                let instance = usize::from(mixed(n + seed * 10_000) & 1 == 1);
+                next[instance] += 1;
+                (i64::from(instance == 1), next[instance])
+            });
+            assert_eq!(come_again(both.collect::<Vec<_>>()), Repeated::AsCopies);
+        }
+    }
+
+    #[test]
+    fn a_range_that_a_later_session_spreads_over_other_partitions_comes_again_as_copies() {
+        let sessions = [(1, 0..600_usize), (2, 500..600)];
+        let mut rest: Vec<Rest> = sessions
+            .into_iter()
+            .flat_map(|(producer, contents)| contents.map(move |content| (producer, content)))
+            .zip(0_i64..)
+            .map(|((producer, content), time)| Rest {
+                partition: drawn(time as u64, 3),
+                producer,
+                time,
+                content,
+            })
+            .collect();
+        rest.sort_by_key(|one| one.partition);
+        assert_eq!(how_repeated(&rest), Repeated::AsCopies);
     }
 
     #[test]

@@ -223,6 +223,12 @@ fn identify(
         volatile::find(sample, fields, identity, &mut mask);
         mask
     };
+    let by_content = |mut why: String| {
+        let mut mask = rules.ignored.clone();
+        let kept = volatile::find(sample, fields, &Identity::Content, &mut mask);
+        why.push_str(&may_name_it(&kept));
+        plan(Identity::Content, false, why, mask)
+    };
     let user = match choice {
         KeyChoice::Auto => None,
         KeyChoice::User(spec) => Some(spec),
@@ -251,8 +257,7 @@ fn identify(
             "{without} of {records} sampled records have no record key, so the content identifies an event{}",
             hidden_fields(fields, sample)
         );
-        let mask = mask_for(&Identity::Content);
-        return plan(Identity::Content, false, why, mask);
+        return by_content(why);
     }
     let mask = mask_for(&by_key);
     let repeats = sample.repeats(&mask);
@@ -284,8 +289,23 @@ fn identify(
     let why = format!(
         "of {records} sampled records {all} repeat an earlier record key, {with}: it names an entity, so the content identifies an event"
     );
-    let mask = mask_for(&Identity::Content);
-    plan(Identity::Content, false, why, mask)
+    by_content(why)
+}
+
+/// What is to be said where fields differ as volatile ones do, and nobody can tell whether they are.
+fn may_name_it(kept: &[String]) -> String {
+    match kept {
+        [] => String::new(),
+        [field] => format!(
+            "; {field} counts, as what is left without it comes again as by chance: it may tell events apart (--key \
+             {field}) or not (--ignore-field {field})"
+        ),
+        [first, ..] => format!(
+            "; {} count, as what is left without them comes again as by chance: one may tell events apart (--key \
+             {first}) or not (--ignore-field {first})",
+            kept.join(" and ")
+        ),
+    }
 }
 
 /// What a record key names that hardly repeats. Where the cleaner takes what a later record of the key replaces, that

@@ -4,9 +4,10 @@
 //! between nearly all records: a time that runs with the order of writing, or a nonce; or a small
 //! counter that is nearly always the same and counts up between copies whose other fields agree.
 //! A field is only masked when what is left still tells events apart, within one producer: else two
-//! logins of one customer would become one. Nor is it where what is left comes again as by chance.
+//! logins of one customer would become one. Nor is it where what is left comes again as by chance: such a field may as
+//! well be what tells events apart.
 
-use super::chance::{Multiplicities, Order};
+use super::chance::{Multiplicities, Order, Repeated, Rest, how_repeated};
 use super::fields::{FieldName, Fields, distinct_percent, is_counter, is_nonce, is_running_time};
 use super::sample::{Sample, SampleRecord};
 use crate::keys::{Identity, KeyPart, Mask};
@@ -18,21 +19,32 @@ const NEARLY_ALL: usize = 80;
 /// Of 100 records of one producer, how many must stay distinct without the masked fields.
 const STILL_APART: usize = 60;
 
-/// Adds volatile fields to `mask`.
-pub(super) fn find(sample: &Sample, fields: &Fields, identity: &Identity, mask: &mut Mask) {
-    let mut found = mask.clone();
+/// Adds volatile fields to `mask`. Returns those that differ as volatile ones do and may as well name the event.
+pub(super) fn find(sample: &Sample, fields: &Fields, identity: &Identity, mask: &mut Mask) -> Vec<String> {
+    let (mut found, mut times) = (mask.clone(), mask.clone());
     for (name, values) in &fields.by_name {
         if is_part_of(identity, name) || values.len() * 2 < sample.records.len() {
             continue;
         }
         let differs = distinct_percent(values) >= NEARLY_ALL;
-        if differs && (is_running_time(sample, values) || is_nonce(values)) {
+        let is_time = differs && is_running_time(sample, values);
+        if is_time {
+            add(&mut times, name);
+        }
+        if is_time || differs && is_nonce(values) {
             add(&mut found, name);
         }
     }
-    if found != *mask && tells_apart(sample, identity, &found) {
-        *mask = found;
-    }
+    let is_volatile = |found: &Mask| {
+        found != mask
+            && tells_apart(sample, identity, found)
+            && (*identity != Identity::Content || repeated(sample, found) != Repeated::AsByChance)
+    };
+    // What is random and never the same may name the event where a time beside it does not.
+    let volatile = [&found, &times].into_iter().find(|found| is_volatile(found)).unwrap_or(mask).clone();
+    let taken = volatile.names();
+    let kept = found.names().into_iter().filter(|name| !taken.contains(name)).collect();
+    *mask = volatile;
     for (name, values) in &fields.by_name {
         if !is_part_of(identity, name)
             && is_counter(values)
@@ -41,6 +53,22 @@ pub(super) fn find(sample: &Sample, fields: &Fields, identity: &Identity, mask: 
             add(mask, name);
         }
     }
+    kept
+}
+
+/// How what is left without the masked fields comes again.
+fn repeated(sample: &Sample, mask: &Mask) -> Repeated {
+    let mut numbers: HashMap<Vec<u8>, usize> = HashMap::new();
+    let rest = sample.records.iter().map(|record| {
+        let next = numbers.len();
+        Rest {
+            partition: record.partition,
+            producer: record.producer_id.0,
+            time: record.client_timestamp,
+            content: *numbers.entry(record.content(mask)).or_insert(next),
+        }
+    });
+    how_repeated(&rest.collect::<Vec<_>>())
 }
 
 /// A field that does not count as content.
