@@ -153,8 +153,11 @@ pub(super) fn how_repeated(records: &[Rest]) -> Repeated {
         }
         (*of, *times) = (at, *times + 1);
     }
-    let mut often = Multiplicities::default();
-    last.values().for_each(|&(_, times)| often.add(times));
+    // Sums, so that the order does not matter.
+    let often = last.into_values().fold(Multiplicities::default(), |mut often, (_, times)| {
+        often.add(times);
+        often
+    });
     let (mut repeats, mut in_order, mut near) = (0_usize, 0_usize, 0_usize);
     for (at, of) in earlier.iter().enumerate().filter_map(|(at, of)| Some((at, (*of)?))) {
         repeats += 1;
