@@ -368,11 +368,15 @@ impl Comparison {
     /// Adds what the cleaner of the log that lacks records should have kept.
     pub(super) fn settle(&mut self, holder: Side, absent: &Absent, cleaned_below: Option<Offset>) {
         let held_up_to = self.ends.get(holder.index()).copied().unwrap_or_default();
+        // Who knows of the cleaner by the topic's policy alone does not know how far it went: at most to the end.
+        let end = self.ends.get(holder.other().index()).copied().unwrap_or_default();
         self.followed = self.followed.max(absent.one_of());
         for (offset, kind) in absent.deciding() {
             // A later record, itself removed since, may stand behind the end of the log that holds
             // this one: then its absence is the work of the cleaner.
-            if kind == DecidingKind::NewestValue && cleaned_below.is_none_or(|below| below > held_up_to) {
+            if kind == DecidingKind::NewestValue
+                && cleaned_below.is_none_or(|below| below.min(end) > held_up_to)
+            {
                 continue;
             }
             let earliest = self.first_difference.is_none_or(|first| offset < first);

@@ -185,6 +185,41 @@ fn the_newest_value_of_a_key_is_missed_whatever_the_cleaner_did() {
 }
 
 #[test]
+fn a_newest_value_is_missed_where_the_policy_alone_tells_of_a_cleaner() {
+    let log = SegmentBuilder::new().batch(keyed(&["a"])).batch(keyed(&["b"]));
+    let lost = SegmentBuilder::new().skip_to(1).time(crate::testkit::FIRST_TIME + 1000).batch(keyed(&["b"]));
+    let comparison = compared(&one(log), &one(lost).cleaned_below(i64::MAX));
+    assert_eq!(comparison.first_difference, Some(Offset(0)), "{comparison:?}");
+    assert_eq!(
+        comparison.deciding.iter().map(|one| one.kind).collect::<Vec<_>>(),
+        [DecidingKind::NewestValue]
+    );
+}
+
+#[test]
+fn the_newest_records_of_two_logs_are_followed_for_the_same_keys() {
+    let log = |from: usize| {
+        let keys = (from..from + 40).map(|key| batch().record(format!("k{key}"), "v"));
+        one(keys.fold(SegmentBuilder::new(), SegmentBuilder::batch).batch(batch().record("k39", ())))
+    };
+    let (a, b) = (log(0), log(20));
+    let both = |limit| Newest::following([&a.log, &b.log], ReadMode::Positioned, &|| false, limit).unwrap();
+    let [one, other] = both(1000);
+    assert!(one.follows_all() && one.is_read() && one.data_end() == Offset(41));
+    let hash = one.key_at(Offset(40)).unwrap();
+    assert_eq!(one.key_at(Offset(39)), None, "a later one is there");
+    assert_eq!(one.last(hash), Some(Last { offset: Offset(40), tombstone: true }));
+    assert_eq!(other.last(hash), one.last(hash));
+    let [one, other] = both(8);
+    assert!(!one.follows_all() && !other.follows_all());
+    // Of keys that both hold, both follow the same.
+    let held = |newest: &Newest, at: std::ops::Range<i64>| -> std::collections::BTreeSet<u64> {
+        at.filter_map(|offset| newest.key_at(Offset(offset))).collect()
+    };
+    assert_eq!(held(&one, 20..39), held(&other, 0..19));
+}
+
+#[test]
 fn a_value_that_a_later_tombstone_may_have_taken_is_not_missed() {
     // The cleaner of the longer log has seen more than the shorter one holds.
     let short = SegmentBuilder::new().batch(keyed(&["a"])).batch(keyed(&["b"]));

@@ -81,6 +81,7 @@ fn rest(side: Side, epoch: i32) -> Rest {
         records: 4,
         leader_epochs: Some(self::epoch(epoch)),
         writers: writers(&[7]),
+        unreadable: None,
     }
 }
 
