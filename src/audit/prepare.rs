@@ -165,6 +165,7 @@ pub(super) fn subject<'p>(
         cleaned_up_to: dir.first_dirty_offset,
         leader_epochs: dir.leader_epochs.iter().map(|line| (line.epoch, line.start_offset)).collect(),
         snapshots,
+        lacks_snapshots: clean_shutdown == Some(true) && snapshots::are_lacking(inventory, dir),
         clean_shutdown,
         abort_indexes: abort_indexes::read(dir),
         segment_bases: bases,

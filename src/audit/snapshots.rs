@@ -7,7 +7,7 @@
 
 use crate::facts::{PartitionContext, Snapshot};
 use crate::format::producer_snapshot;
-use crate::input::{Inventory, PartitionDir};
+use crate::input::{Inventory, PartitionDir, Selection, State};
 use crate::report::model::Note;
 use std::io::ErrorKind;
 
@@ -26,6 +26,19 @@ pub fn read(dir: &PartitionDir) -> Vec<Snapshot> {
         Some(Snapshot { file: file.file_name.clone(), offset: file.number, entries })
     };
     dir.snapshots.iter().filter_map(still_there).collect()
+}
+
+/// Whether a live partition of which everything was given has no snapshot, though others of its log directory have
+/// some. Where nothing but segments lies in it, somebody copied these alone.
+pub fn are_lacking(inventory: &Inventory, dir: &PartitionDir) -> bool {
+    dir.snapshots.is_empty()
+        && dir.state == State::Live
+        && dir.selection == Selection::Whole
+        && dir.files > dir.segments.len()
+        && inventory
+            .partitions
+            .iter()
+            .any(|other| other.log_dir == dir.log_dir && !other.snapshots.is_empty())
 }
 
 /// Notes on those that were listed and are gone; `contexts` stand in the order of the partitions.

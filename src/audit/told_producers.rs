@@ -7,11 +7,11 @@
 
 use super::assemble::{Parts, ToldEpochs, epoch_report, session_report, transactional_id};
 use crate::error::AuditError;
-use crate::facts::{EpochSpan, PartitionContext, PartitionFacts, SnapshotConflict};
+use crate::facts::{EpochSpan, PartitionContext, PartitionFacts, SnapshotConflict, SnapshotConflictKind};
 use crate::report::producer_list::{ProducerList, ProducerListWriter, Ranked};
 use crate::report::producers::{EndedBy, Producer, ProducerSession, SnapshotState};
 use crate::spill::{Element, RunReader, Share, Sorted};
-use crate::units::{ClusterNumber, ProducerId, Sequence};
+use crate::units::{ClusterNumber, Sequence};
 use std::cmp::Reverse;
 use std::io;
 use std::iter::Peekable;
@@ -234,8 +234,13 @@ impl List<'_> {
         let (context, facts) = self.judged.get(index(partition)?)?;
         let snapshot = *newest_first(context).get(index(newer)?)?;
         let entry = snapshot.entries.as_ref().ok()?.get(index(at)?)?;
+        let is_behind = entry.last_offset >= Some(facts.log_end_offset);
         let conflict = facts.snapshot_conflicts.iter().find(|conflict| {
-            conflict.file == snapshot.file && conflict.producer_id == Some(ProducerId(entry.producer_id.0))
+            let speaks = match conflict.producer_id {
+                Some(producer_id) => producer_id == entry.producer_id,
+                None => is_behind && conflict.kind == SnapshotConflictKind::BeyondLogEnd,
+            };
+            conflict.file == snapshot.file && speaks
         });
         if told >= NEWEST && conflict.is_none() {
             return None;

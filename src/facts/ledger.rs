@@ -242,8 +242,11 @@ impl Ledger {
 
     fn control(&mut self, header: &BatchHeader, control: Option<ControlRecord>) {
         // The cleaner leaves such a batch to keep its offset; it says nothing any more.
-        if header.records_count == Some(0) || !header.is_transactional() || !header.producer_id.is_protected()
-        {
+        if !header.is_transactional() || !header.producer_id.is_protected() {
+            return;
+        }
+        if header.records_count == Some(0) {
+            self.producers.emptied_marker(header);
             return;
         }
         let outcome = match control {
@@ -255,7 +258,11 @@ impl Ledger {
         let timestamp = (header.max_timestamp != -1).then_some(header.max_timestamp);
         // Markers and append times carry a broker's clock.
         self.broker_time(timestamp);
-        self.producers.marker(&self.continuity, header);
+        let coordinator = match control {
+            Some(ControlRecord::EndTransaction { coordinator_epoch, .. }) => Some(coordinator_epoch),
+            _ => None,
+        };
+        self.producers.marker(&self.continuity, header, coordinator);
         let marker = Marker {
             producer_id: header.producer_id,
             producer_epoch: header.producer_epoch,

@@ -61,6 +61,7 @@ use crate::units::{ClusterNumber, FilePosition, LeaderEpoch, Offset, ProducerEpo
 
 /// What lies beside a log and is known before its batches are read.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the files")]
 pub struct PartitionContext {
     /// The topic's name.
     pub topic: String,
@@ -90,6 +91,8 @@ pub struct PartitionContext {
     pub leader_epochs: Vec<(LeaderEpoch, Offset)>,
     /// The producer snapshots, by number.
     pub snapshots: Vec<Snapshot>,
+    /// Whether there is none after a clean stop, though other partitions of the log directory have some.
+    pub lacks_snapshots: bool,
     /// Whether the log directory has a clean-shutdown marker; `None` when it was not given.
     pub clean_shutdown: Option<bool>,
     /// The transaction indexes beside the segments, as far as they are known, by base offset.
@@ -514,8 +517,12 @@ pub enum SnapshotConflictKind {
     Stale,
     /// The entry and the log differ about an open transaction.
     OtherTransaction,
+    /// It names another epoch of the coordinator than the producer's last marker.
+    OtherCoordinator,
     /// The producer is missing, and cannot have expired.
     LacksProducer,
+    /// A clean stop writes it, and it is not there, nor any other.
+    Missing,
 }
 
 /// Consecutive batches of one protection mode.

@@ -53,6 +53,8 @@ pub(super) struct ProducerState {
     batch_epoch: Option<ProducerEpoch>,
     /// The offset of its last marker.
     pub(super) last_marker: Option<Offset>,
+    /// The coordinator's epoch in that marker; `None` where it cannot be read, or the cleaner emptied a later one.
+    pub(super) coordinator_epoch: Option<i32>,
     /// The highest epoch of a marker.
     marker_epoch: Option<ProducerEpoch>,
     /// The time that counts for expiry; `None` when the client gave none.
@@ -78,6 +80,12 @@ impl ProducerState {
     /// Whether its last batch is of this epoch, and no marker began a newer one since.
     pub(super) fn has_data_in(&self, epoch: Option<ProducerEpoch>) -> bool {
         self.last_batch.is_some() && self.batch_epoch == epoch && self.marker_epoch <= epoch
+    }
+
+    /// Its last marker and the coordinator's epoch in it, where no later one can be missing.
+    pub(super) fn coordinator(&self, now: Tally) -> Option<(Offset, i32)> {
+        let &(_, at, then) = self.marked.as_ref()?;
+        (now.since(then) == Tally::default()).then_some((at, self.coordinator_epoch?))
     }
 
     /// The earliest time by which a broker of any release may have expired it.
@@ -113,6 +121,7 @@ impl Element for ProducerState {
             remembered.map(|known| sequence(known.last_sequence)),
             remembered.map(|known| known.timestamp),
             self.track.as_ref().map(|_| 1),
+            self.coordinator_epoch.map(i64::from),
         ]
         .put(out);
         self.holes.put(out);
@@ -145,7 +154,8 @@ impl Element for ProducerState {
             remembered_sequence,
             remembered_time,
             track,
-        ] = <[Option<i64>; 16]>::take(from)?;
+            coordinator_epoch,
+        ] = <[Option<i64>; 17]>::take(from)?;
         let last_batch = last_offset
             .map(|offset| LastBatch { last_sequence: sequence(last_sequence), last_offset: Offset(offset) });
         let remembered = epoch(remembered_epoch).zip(sequence(remembered_sequence)).zip(remembered_time);
@@ -154,6 +164,7 @@ impl Element for ProducerState {
             last_batch,
             batch_epoch: epoch(batch_epoch),
             last_marker: last_marker.map(Offset),
+            coordinator_epoch: coordinator_epoch.and_then(|epoch| i32::try_from(epoch).ok()),
             marker_epoch: epoch(marker_epoch),
             last_timestamp,
             batch_timestamp,
@@ -324,9 +335,15 @@ impl Producers {
         state.below_log_start = header.last_offset() < context.log_start_offset;
     }
 
-    /// A marker of a producer.
-    pub(super) fn marker(&mut self, continuity: &Continuity, header: &BatchHeader) {
+    /// The cleaner emptied a marker of a producer: nobody knows what its coordinator was.
+    pub(super) fn emptied_marker(&mut self, header: &BatchHeader) {
+        self.states.entry(&header.producer_id).coordinator_epoch = None;
+    }
+
+    /// A marker of a producer, with the epoch of its coordinator.
+    pub(super) fn marker(&mut self, continuity: &Continuity, header: &BatchHeader, coordinator: Option<i32>) {
         let state = self.states.entry(&header.producer_id);
+        state.coordinator_epoch = coordinator;
         state.epoch = header.producer_epoch.or(state.epoch);
         state.marker_epoch = state.marker_epoch.max(header.producer_epoch);
         state.last_marker = Some(header.base_offset);

@@ -7,8 +7,14 @@
 //! alone. What a snapshot remembers and the files do not hold is taken from it: the first offset of
 //! an open transaction, and the sequence at which the files begin.
 //!
-//! Source: `ProducerStateManager.takeSnapshot`, `removeExpiredProducers`; KAFKA-9144, KAFKA-7190;
-//! 0.11 names the marker's offset instead of the batch's.
+//! A snapshot is written when a segment begins, and at a clean stop (`UnifiedLog.roll`, `close`). So one behind
+//! the end of the log means that files are missing there. The files of a running broker are of different moments, and a
+//! copy may have the beginning of what was still written: there it counts where the log ends just where an
+//! earlier snapshot says that a segment began.
+//!
+//! Source: `ProducerStateManager.takeSnapshot`, `removeExpiredProducers`,
+//! `ProducerAppendInfo.appendEndTxnMarker`; KAFKA-9144, KAFKA-7190; 0.11 names the marker's offset instead of
+//! the batch's.
 
 use super::continuity::Continuity;
 use super::producers::{ProducerState, Producers};
@@ -120,9 +126,15 @@ impl SnapshotCheck {
         continuity: &Continuity,
     ) {
         self.reach(context, end, producers, transactions, continuity);
+        if context.lacks_snapshots {
+            self.tell_lacking(end, producers);
+        }
         // A copy of a running broker has files of different moments, and behind damage the end of
         // the log is not known.
-        let end_is_known = context.clean_shutdown != Some(false) && !continuity.ends_in_damage();
+        let a_segment_began = context.snapshots.iter().any(|snapshot| snapshot.offset == end)
+            && !context.segment_bases.contains(&end);
+        let end_is_known =
+            (context.clean_shutdown != Some(false) || a_segment_began) && !continuity.ends_in_damage();
         while let Some(snapshot) = self.peek(context) {
             self.next = self.next.saturating_add(1);
             if self.readable(snapshot).is_some() && end_is_known {
@@ -132,10 +144,32 @@ impl SnapshotCheck {
                     kind: SnapshotConflictKind::BeyondLogEnd,
                     producer_id: None,
                     snapshot: Some(format!("covers the log up to offset {}", snapshot.offset)),
-                    log: Some(format!("ends at offset {end}")),
+                    log: Some(if a_segment_began {
+                        format!("ends at offset {end}, where a segment had begun: its file is not there")
+                    } else {
+                        format!("ends at offset {end}")
+                    }),
                 });
             }
         }
+    }
+
+    /// The snapshot of a clean stop is not there, and would hold producers.
+    fn tell_lacking(&mut self, end: Offset, producers: &mut Producers) {
+        let mut number = 0_u64;
+        producers.each_state(|_, state| number += u64::from(state.last_batch.is_some()));
+        if number == 0 {
+            return;
+        }
+        let producers = if number == 1 { "1 producer".to_owned() } else { format!("{number} producers") };
+        self.conflict(SnapshotConflict {
+            file: format!("{:020}.snapshot", end.0),
+            offset: end,
+            kind: SnapshotConflictKind::Missing,
+            producer_id: None,
+            snapshot: None,
+            log: Some(format!("holds {producers}, and ends at offset {end}")),
+        });
     }
 
     pub(super) fn into_conflicts(self) -> Vec<SnapshotConflict> {
@@ -177,6 +211,11 @@ impl SnapshotCheck {
             let state = producers.state(entry.producer_id);
             if let Some((kind, log)) = self.contradiction(snapshot, entry, state) {
                 self.about(snapshot, entry.producer_id, kind, Some(words(entry)), Some(log));
+            }
+            if let Some(log) = Self::other_coordinator(snapshot, entry, state, continuity) {
+                let said = entry.coordinator_epoch.map(|epoch| format!("coordinator epoch {epoch}"));
+                let kind = SnapshotConflictKind::OtherCoordinator;
+                self.about(snapshot, entry.producer_id, kind, said, Some(log));
             }
             let open = transactions.open_since(entry.producer_id);
             let (said, known) = (entry.current_txn_first_offset, state.and_then(|state| state.last_marker));
@@ -255,6 +294,22 @@ impl SnapshotCheck {
         let goes_on_behind = entry.current_txn_first_offset.is_none_or(|first| first > last);
         let before = entry.current_txn_first_offset.unwrap_or(snapshot.offset);
         goes_on_behind && continuity.misses_between(context, last.next(), before)
+    }
+
+    /// The coordinator's epoch in the last marker of a producer, where the entry has another one. An entry without
+    /// it is of a producer that had expired, or had no marker yet.
+    fn other_coordinator(
+        snapshot: &Snapshot,
+        entry: &SnapshotEntry,
+        state: Option<&ProducerState>,
+        continuity: &Continuity,
+    ) -> Option<String> {
+        let said = entry.coordinator_epoch?;
+        if continuity.next_offset() != Some(snapshot.offset) || continuity.ends_in_damage() {
+            return None;
+        }
+        let (marker, epoch) = state?.coordinator(continuity.tally())?;
+        (said != epoch).then(|| format!("coordinator epoch {epoch} in the last marker, at offset {marker}"))
     }
 
     fn contradiction(

@@ -35,6 +35,14 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         count(u64::try_from(files.len()).unwrap_or(u64::MAX), "producer snapshot", "producer snapshots");
     let (title, confidence) = if all_damaged {
         (format!("{topic}: {number} cannot be read"), Confidence::Certain)
+    } else if conflicts.iter().all(|(_, c)| c.kind == SnapshotConflictKind::Missing) {
+        (
+            format!(
+                "{topic}: {number} of a clean stop {} not there",
+                if files.len() == 1 { "is" } else { "are" }
+            ),
+            Confidence::Likely,
+        )
     } else {
         (format!("{topic}: {number} and the log do not agree"), Confidence::Likely)
     };
@@ -49,9 +57,22 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
             |(&kind, &number): (&SnapshotConflictKind, &u64)| format!("{number} × {}", what(kind));
         finding.facts = kinds.iter().map(number_of).collect();
     }
-    finding.facts.push("the log was followed, not the snapshot".to_owned());
+    if !kinds.keys().all(|kind| *kind == SnapshotConflictKind::Missing) {
+        finding.facts.push("the log was followed, not the snapshot".to_owned());
+    }
+    if kinds.contains_key(&SnapshotConflictKind::OtherCoordinator) {
+        finding.facts.push(
+            "a broker refuses the markers of a coordinator whose epoch is below that of the snapshot it began from: what they \
+             were to end stays open"
+                .to_owned(),
+        );
+    }
     finding.facts.extend(capped(partitions.iter().filter_map(begins_empty), "empty snapshots"));
-    finding.alternatives = alternatives(&kinds);
+    let unclean = partitions.iter().any(|(context, facts)| {
+        let behind = |conflict: &SnapshotConflict| conflict.kind == SnapshotConflictKind::BeyondLogEnd;
+        context.clean_shutdown == Some(false) && facts.snapshot_conflicts.iter().any(behind)
+    });
+    finding.alternatives = alternatives(&kinds, unclean);
     finding.would_settle =
         lines(["the broker's log at its last start", "the snapshots of the other replicas"]);
     finding.advice = advice(topic, partitions);
@@ -109,9 +130,14 @@ enum Fate<'a> {
     Outside,
     /// A newer one is loaded.
     Behind(&'a str),
+    /// There is none.
+    Missing,
 }
 
 fn fate<'a>(&(context, facts): &Partition<'a>, conflict: &SnapshotConflict) -> Fate<'a> {
+    if conflict.kind == SnapshotConflictKind::Missing {
+        return Fate::Missing;
+    }
     let (start, offset) = (context.log_start_offset, conflict.offset);
     if conflict.kind == SnapshotConflictKind::BeyondLogEnd || offset <= start {
         return Fate::Outside;
@@ -172,11 +198,11 @@ fn advice(topic: &str, partitions: &[Partition<'_>]) -> Vec<String> {
         };
         match fate {
             Fate::LoadedBefore(older) => format!(
-                "a broker begins from {file} and answers retries wrongly: look for repeats behind it; while the broker \
+                "a broker begins from {file} and answers by it what producers and coordinators send: look for repeats behind it; while the broker \
                  is stopped, move the file away, and it begins from the older {older} and the log behind that"
             ),
             Fate::LoadedAlone => format!(
-                "a broker begins from {file} and answers retries wrongly: look for repeats behind it; while the broker \
+                "a broker begins from {file} and answers by it what producers and coordinators send: look for repeats behind it; while the broker \
                  is stopped, move the file and .kafka_cleanshutdown of its log directory away together, and it builds the \
                  state from the log (and recovers the other logs of the directory as well): no older sound snapshot is here, and after a clean stop without any a broker takes \
                  the state as empty and forgets every producer"
@@ -196,11 +222,19 @@ fn advice(topic: &str, partitions: &[Partition<'_>]) -> Vec<String> {
             Fate::Behind(newer) => format!(
                 "a broker does not load {file} as long as it can read the newer {newer}"
             ),
+            Fate::Missing => format!(
+                "a broker that starts from these files takes the state as empty without {file}, forgets every producer, and stores \
+                 again what they send again: while it is stopped, move .kafka_cleanshutdown of the log directory away, and it \
+                 builds the state from the log (and recovers the other logs of the directory as well)"
+            ),
         }
     }).collect()
 }
 
-fn alternatives(kinds: &BTreeMap<SnapshotConflictKind, u64>) -> Vec<crate::finding::Alternative> {
+fn alternatives(
+    kinds: &BTreeMap<SnapshotConflictKind, u64>,
+    unclean: bool,
+) -> Vec<crate::finding::Alternative> {
     let mut alternatives = Vec::new();
     if kinds.contains_key(&SnapshotConflictKind::LacksProducer) {
         alternatives.push(dropped(
@@ -216,6 +250,15 @@ fn alternatives(kinds: &BTreeMap<SnapshotConflictKind, u64>) -> Vec<crate::findi
     }
     if kinds.contains_key(&SnapshotConflictKind::BeyondLogEnd) {
         alternatives.push(kept("missing segment", "the end of the log that the snapshot covers is gone"));
+        if unclean {
+            alternatives.push(kept(
+                "running broker",
+                "these logs were not closed cleanly: snapshots that were copied long after the segments look like this",
+            ));
+        }
+    }
+    if kinds.contains_key(&SnapshotConflictKind::Missing) {
+        alternatives.push(kept("left out of a copy", "whoever copied the directory may have left them out"));
     }
     if kinds.keys().any(|&kind| {
         matches!(
@@ -224,6 +267,7 @@ fn alternatives(kinds: &BTreeMap<SnapshotConflictKind, u64>) -> Vec<crate::findi
                 | SnapshotConflictKind::Stale
                 | SnapshotConflictKind::EntryBeyondSnapshot
                 | SnapshotConflictKind::OtherTransaction
+                | SnapshotConflictKind::OtherCoordinator
         )
     }) {
         alternatives.push(kept("mixed files", "the snapshot is one of another replica, or of another time"));
@@ -239,7 +283,9 @@ const fn what(kind: SnapshotConflictKind) -> &'static str {
         SnapshotConflictKind::OtherBatch => "the log holds another batch at the named offset",
         SnapshotConflictKind::Stale => "the log holds later batches of the producer that it should cover",
         SnapshotConflictKind::OtherTransaction => "differs from the log about an open transaction",
+        SnapshotConflictKind::OtherCoordinator => "names another coordinator epoch than the last marker",
         SnapshotConflictKind::LacksProducer => "lacks a producer that cannot have expired",
+        SnapshotConflictKind::Missing => "is missing, and so are all others",
     }
 }
 
@@ -369,6 +415,68 @@ mod tests {
         assert_eq!(told(7, Err("0 bytes".to_owned()), TWO), one(SnapshotConflictKind::Damaged));
         assert_eq!(told(90, Ok(Vec::new()), TWO), one(SnapshotConflictKind::BeyondLogEnd));
         assert!(told(90, Ok(Vec::new()), "D 5/0 0..4; damage").is_empty());
+    }
+
+    #[test]
+    fn a_snapshot_behind_a_log_that_was_not_closed_counts_where_the_log_ends_with_a_segment() {
+        let told = |numbers: &[i64], script: &str| {
+            let snapshot = |&number: &i64| Snapshot {
+                file: format!("{number:020}.snapshot"),
+                offset: Offset(number),
+                entries: Ok(Vec::new()),
+            };
+            let snapshots = numbers.iter().map(snapshot).collect();
+            let context =
+                PartitionContext { snapshots, clean_shutdown: Some(false), ..PartitionContext::default() };
+            let (context, facts) = fold_in(context, script);
+            let findings = judge(&[(&context, &facts)]);
+            let rival = findings
+                .iter()
+                .flat_map(|finding| &finding.alternatives)
+                .any(|one| one.code == "running broker");
+            (findings.into_iter().flat_map(|f| f.snapshots).map(|s| s.file).collect::<Vec<_>>(), rival)
+        };
+        let lost = (vec!["orders-0/00000000000000000014.snapshot".to_owned()], true);
+        assert_eq!(told(&[7, 14], TWO), lost);
+        assert_eq!(told(&[5, 14], TWO), (Vec::new(), false));
+        assert_eq!(told(&[7], TWO), (Vec::new(), false));
+        assert_eq!(told(&[7, 14], "D 5/0 0..4; D 6/0 0..0; D 5/0 5..5; roll"), (Vec::new(), false));
+        assert_eq!(told(&[7, 14], "D 5/0 0..4; D 6/0 0..0; D 5/0 5..5; damage"), (Vec::new(), false));
+    }
+
+    #[test]
+    fn the_coordinator_of_a_snapshot_is_that_of_the_last_marker() {
+        let told_at = |number: i64, epoch: Option<i32>, script: &str| {
+            told(number, Ok(vec![SnapshotEntry { coordinator_epoch: epoch, ..entry(7, 0, 0, 0, 1) }]), script)
+        };
+        assert_eq!(told_at(2, Some(9), "X 7/0 0..0; +M 7/0"), one(SnapshotConflictKind::OtherCoordinator));
+        assert!(told_at(2, Some(0), "X 7/0 0..0; +M 7/0").is_empty());
+        assert!(told_at(2, None, "X 7/0 0..0; +M 7/0").is_empty());
+        // A later marker is missing, cannot be read, or was emptied.
+        assert!(told_at(9, Some(9), "X 7/0 0..0; +M 7/0; at 9; roll; D 5/0 0..0").is_empty());
+        assert!(told_at(3, Some(9), "X 7/0 0..0; +M 7/0; ?M 7/0").is_empty());
+        assert!(told_at(3, Some(9), "X 7/0 0..0; +M 7/0; eM 7/0").is_empty());
+        assert!(told_at(2, Some(9), "X 7/0 0..0; +M 7/0; damage").is_empty());
+        // Behind the snapshot another coordinator may have come.
+        assert!(told_at(2, Some(0), "X 7/0 0..0; +M 7/0; D 7/0 1..1").is_empty());
+    }
+
+    #[test]
+    fn a_clean_stop_leaves_a_snapshot_where_there_are_producers() {
+        let judged = |lacks_snapshots: bool, script: &str| {
+            let context = PartitionContext { lacks_snapshots, ..PartitionContext::default() };
+            let (context, facts) = fold_in(context, script);
+            judge(&[(&context, &facts)]).pop()
+        };
+        let finding = judged(true, TWO).unwrap();
+        assert_eq!(finding.title, "orders: 1 producer snapshot of a clean stop is not there");
+        assert_eq!(finding.snapshots[0].log.as_deref(), Some("holds 2 producers, and ends at offset 7"));
+        assert!(
+            finding.advice[0].contains("orders-0/00000000000000000007.snapshot, forgets every producer"),
+            "{finding:#?}"
+        );
+        assert!(judged(false, TWO).is_none());
+        assert!(judged(true, "D -1 3").is_none());
     }
 
     fn advised(

@@ -121,11 +121,15 @@ pub(super) const OFFSET_REUSE: Explanation = Explanation {
 
 pub(super) const SNAPSHOT_MISMATCH: Explanation = Explanation {
     code: Code::SnapshotMismatch,
-    meaning: "a producer snapshot contradicts the log, is damaged, or lacks a producer that it should hold",
+    meaning: "a producer snapshot contradicts the log, is damaged or missing, or lacks a producer that it should hold",
     shows: "A .snapshot file is what a broker remembers of the producers after a restart. This one has a bad \
             checksum or length, or names another last sequence than the log holds at that place, or misses a \
-            producer that had written shortly before. A broker that starts from it accepts what it should refuse.",
+            producer that had written shortly before, or names another coordinator than the last marker, or covers more \
+            than the log holds. A broker that starts from it accepts what it should refuse, or refuses the coordinator's \
+            markers. After a clean stop one is there; where a partition alone has none, the broker forgets its producers.",
     innocent: &[
+        "Where a broker runs, files are of different moments: a snapshot behind the end counts only if the log ends where a \
+         segment had begun.",
         "An empty snapshot of 10 bytes is healthy where no producer ids were used.",
         "Snapshots of replicas differ, because each broker forgets by its own clock.",
         "At a roll by time producers may have expired just before the snapshot was taken.",
