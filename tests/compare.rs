@@ -752,6 +752,34 @@ fn a_record_that_a_mirror_has_in_another_partition_is_not_unknown_to_the_source(
 }
 
 #[test]
+fn a_mirror_with_another_number_of_partitions_has_its_records_elsewhere() {
+    let log = |keys: &[&str]| {
+        keys.iter().fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(*key, "v")))
+    };
+    let tree = Tree::new();
+    tree.log("two/orders-0", log(&["k0", "k1", "both"]));
+    tree.log("two/orders-1", log(&["k2", "k3", "both"]));
+    tree.log("one/east.orders-0", log(&["k0", "k1", "k2", "both", "new"]));
+    let counts = |a: &str, b: &str, names: &str| {
+        let paths = [tree.0.path().join(a), tree.0.path().join(b)];
+        let answer = told(&paths, &["--mirror", names], 1);
+        let read: u64 =
+            ["a", "b"].iter().map(|side| answer["pairs"][0][side]["records"].as_u64().unwrap()).sum();
+        assert!(answer["coverage"]["records"].as_u64().unwrap() > read, "all of it is read: {answer:#}");
+        let mirror = answer["pairs"][0]["mirror"].clone();
+        ["matched", "missing", "missingOtherPartition", "extra", "otherPartition"]
+            .map(|name| mirror[name].as_u64().unwrap())
+    };
+    assert_eq!(counts("two", "one", "orders=east.orders"), [3, 0, 0, 1, 1]);
+    assert_eq!(counts("one", "two", "east.orders=orders"), [3, 2, 1, 0, 0]);
+    // What the other partition holds for its own source is not there for this one.
+    tree.log("mirror/east.orders-0", log(&["k0"]));
+    tree.log("mirror/east.orders-1", log(&["k2", "k3", "both", "k1"]));
+    let mirror = counts("two", "mirror", "orders=east.orders");
+    assert_eq!(mirror, [1, 2, 1, 0, 0]);
+}
+
+#[test]
 fn logs_without_a_common_offset_are_not_called_equal() {
     let log = |keys: std::ops::Range<i64>| {
         keys.clone().fold(SegmentBuilder::at(keys.start), |log, key| {

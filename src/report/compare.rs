@@ -193,11 +193,13 @@ pub struct Mirror {
     pub matched: u64,
     /// Records of the first that the second does not hold.
     pub missing: u64,
-    /// Of these, the records of aborted or open transactions, which a mirror need not copy.
+    /// Of these, records that the second holds in another partition.
+    pub missing_other_partition: u64,
+    /// Of the missing ones, the records of aborted or open transactions, which a mirror need not copy.
     pub missing_withheld: u64,
-    /// Of these, records that the second may have held before retention or compaction took them.
+    /// Of the missing ones, records that the second may have held before retention or compaction took them.
     pub missing_removed: u64,
-    /// Of these, records whose counterpart may stand where bytes of the second cannot be read.
+    /// Of the missing ones, records whose counterpart may stand where bytes of the second cannot be read.
     pub missing_unreadable: u64,
     /// Records of the second that the source does not hold at all.
     pub extra: u64,

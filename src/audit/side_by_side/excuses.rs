@@ -115,7 +115,7 @@ impl<'a> Excuses<'a> {
         }
         let (side, own, other) = match fate.kind {
             Kind::Matched => return Excuse::None,
-            Kind::Missing => (0, self.pair.a, self.pair.b),
+            Kind::Missing | Kind::MissingHere => (0, self.pair.a, self.pair.b),
             Kind::Extra | Kind::Repeated | Kind::OtherPartition => (1, self.pair.b, self.pair.a),
         };
         if self.logs.withholds(own, fate.at) {

@@ -3,7 +3,8 @@
 //! Equal records of both sides are matched in the order of their offsets: the first with the first,
 //! and so on; those of aborted and open transactions after all others, because a mirror that reads
 //! what is committed never saw them. Where retention or a cleaner has been at work the last is matched with the
-//! last: what is gone is gone from the front. What is left over of the source is missing; what is left over of the mirror is repeated
+//! last: what is gone is gone from the front. What is left over of the source is missing, though the mirror may have
+//! it in another partition; what is left over of the mirror is repeated
 //! where the source has the record at all, in another partition where it
 //! has it there, else extra. Rows come in the order of their digests, so
 //! one record at a time is held; what comes out is sorted by offset again and told as stretches.
@@ -11,7 +12,7 @@
 use super::super::AuditOptions;
 use super::super::pass::{PartitionOutcome, Subject};
 use super::excuses::{Excuse, Excuses};
-use super::pairs::{DirPair, MatchedBy};
+use super::pairs::{DirPair, MatchedBy, Siblings};
 use crate::candidates::{Fingerprint, RowStore};
 use crate::error::AuditError;
 use crate::keys::KeySpec;
@@ -57,10 +58,18 @@ pub(super) enum Kind {
     Repeated,
     /// The source has it in another partition.
     OtherPartition,
+    /// The mirror has it in another partition.
+    MissingHere,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Matched, Self::Missing, Self::Extra, Self::Repeated, Self::OtherPartition];
+    const ALL: [Self; 6] =
+        [Self::Matched, Self::Missing, Self::Extra, Self::Repeated, Self::OtherPartition, Self::MissingHere];
+
+    /// Whether it is a record of the source that stands alone.
+    const fn is_missing(self) -> bool {
+        matches!(self, Self::Missing | Self::MissingHere)
+    }
 
     const fn name(self) -> &'static str {
         match self {
@@ -68,7 +77,7 @@ impl Kind {
             Self::Missing => "missing",
             Self::Extra => "extra",
             Self::Repeated => "repeated",
-            Self::OtherPartition => "other-partition",
+            Self::OtherPartition | Self::MissingHere => "other-partition",
         }
     }
 }
@@ -105,12 +114,6 @@ pub(super) struct Logs<'a> {
 }
 
 impl Logs<'_> {
-    /// Whether two logs are partitions of one topic.
-    fn of_one_topic(self, one: usize, other: usize) -> bool {
-        let topic = |at: usize| self.subjects.get(at).map(|subject| &subject.context.topic);
-        one != other && topic(one) == topic(other)
-    }
-
     /// Whether retention took the head of a log.
     pub(super) fn lost_its_head(self, at: usize) -> bool {
         self.subjects.get(at).is_some_and(|subject| subject.context.log_start_offset.0 > 0)
@@ -142,7 +145,7 @@ impl Logs<'_> {
 /// What became of the records of each pair; `None` for pairs that are compared by offset.
 pub(super) fn matched(
     rows: RowStore,
-    pairs: &[DirPair],
+    (pairs, siblings): (&[DirPair], &[Siblings]),
     logs: Logs<'_>,
     listed: usize,
     sorter: impl FnOnce() -> Sorter<Fate>,
@@ -153,7 +156,7 @@ pub(super) fn matched(
     rows.for_each(&|| false, |together| {
         for row in together.all().iter() {
             if current != Some(row.identity) {
-                settle(&mut held, pairs, logs, &mut fates)?;
+                settle(&mut held, (pairs, siblings), logs, &mut fates)?;
                 held.clear();
                 current = Some(row.identity);
             }
@@ -161,7 +164,7 @@ pub(super) fn matched(
         }
         Ok(())
     })?;
-    settle(&mut held, pairs, logs, &mut fates)?;
+    settle(&mut held, (pairs, siblings), logs, &mut fates)?;
 
     let mut told: Vec<Option<Matched>> = pairs
         .iter()
@@ -267,7 +270,7 @@ impl Settled {
 /// Matches the records of one content, or of one key.
 fn settle(
     held: &mut BTreeMap<u32, Vec<Offset>>,
-    pairs: &[DirPair],
+    (pairs, siblings): (&[DirPair], &[Siblings]),
     logs: Logs<'_>,
     fates: &mut Sorter<Fate>,
 ) -> Result<(), AuditError> {
@@ -276,30 +279,40 @@ fn settle(
         offsets.sort_unstable();
     }
     let held = &*held;
-    // Whether another partition of the source has the record.
-    let elsewhere = |number: u32, pair: &DirPair| {
-        pairs.iter().enumerate().any(|(at, other)| {
-            u32::try_from(at) != Ok(number)
-                && other.matched_by == MatchedBy::Record
-                && logs.of_one_topic(pair.a, other.a)
-                && u32::try_from(other.a).is_ok_and(|source| held.contains_key(&source))
-        })
-    };
     let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).map_or(&[][..], Vec::as_slice);
-    for (number, pair) in (0_u32..).zip(pairs).filter(|(_, pair)| pair.matched_by == MatchedBy::Record) {
-        let (a, b) = (of(pair.a), of(pair.b));
-        let settled = Settled::of(a, b, pair, logs);
+    let mut all_settled = Vec::new();
+    for ((number, pair), siblings) in (0_u32..).zip(pairs).zip(siblings) {
+        if pair.matched_by == MatchedBy::Record && !(of(pair.a).is_empty() && of(pair.b).is_empty()) {
+            all_settled.push((number, pair, siblings, Settled::of(of(pair.a), of(pair.b), pair, logs)));
+        }
+    }
+    // What the partitions of mirrors hold beyond what they were matched with.
+    let mut spare: BTreeMap<usize, usize> = BTreeMap::new();
+    for (_, _, siblings, _) in all_settled.iter().filter(|(_, _, _, settled)| !settled.only_a.is_empty()) {
+        for &at in &siblings.b {
+            let left = all_settled.iter().find(|(_, pair, _, _)| pair.b == at);
+            let left = left.map_or(of(at), |(_, _, _, settled)| settled.only_b.as_slice());
+            spare.insert(at, left.iter().filter(|&&offset| !logs.hides(at, offset)).count());
+        }
+    }
+    for (number, pair, siblings, settled) in all_settled {
         for (at, to) in settled.matched {
             fates.push(Fate { pair: number, kind: Kind::Matched, at, to })?;
         }
         for at in settled.only_a {
-            fates.push(Fate { pair: number, kind: Kind::Missing, at, to: at })?;
+            let elsewhere = siblings.b.iter().copied().find(|at| spare.get(at).is_some_and(|left| *left > 0));
+            let kind = if elsewhere.is_some() { Kind::MissingHere } else { Kind::Missing };
+            if let Some(left) = elsewhere.and_then(|elsewhere| spare.get_mut(&elsewhere)) {
+                *left -= 1;
+            }
+            fates.push(Fate { pair: number, kind, at, to: at })?;
         }
-        let kind = match a.is_empty() {
-            _ if settled.only_b.is_empty() => continue,
-            false => Kind::Repeated,
-            true if elsewhere(number, pair) => Kind::OtherPartition,
-            true => Kind::Extra,
+        let kind = if !of(pair.a).is_empty() {
+            Kind::Repeated
+        } else if siblings.a.iter().any(|&source| !of(source).is_empty()) {
+            Kind::OtherPartition
+        } else {
+            Kind::Extra
         };
         for at in settled.only_b {
             fates.push(Fate { pair: number, kind, at, to: at })?;
@@ -329,8 +342,9 @@ impl Matched {
                 mirror.matched += 1;
                 return self.map(fate, listed);
             }
-            Kind::Missing => {
+            Kind::Missing | Kind::MissingHere => {
                 mirror.missing += 1;
+                mirror.missing_other_partition += u64::from(fate.kind == Kind::MissingHere);
                 mirror.missing_withheld += withheld;
                 mirror.missing_removed += removed;
                 mirror.missing_unreadable += unreadable;
@@ -349,11 +363,11 @@ impl Matched {
                 mirror.extra_removed += removed;
             }
         }
-        if fate.kind != Kind::Missing {
+        if !fate.kind.is_missing() {
             mirror.surplus_withheld += withheld;
             mirror.surplus_unreadable += unreadable;
         }
-        let (ranges, end) = if fate.kind == Kind::Missing {
+        let (ranges, end) = if fate.kind.is_missing() {
             (&mut self.only_a, &mut self.omitted_end[0])
         } else {
             (&mut self.only_b, &mut self.omitted_end[1])

@@ -92,7 +92,7 @@ fn compare_all(
         .map_err(AuditError::Usage)?;
     let inventory = inventory;
     let names = names.chosen(&given, &inventory);
-    let (pairs, unpaired) = pairs::find(&inventory, sides, &names)?;
+    let pairs::Found { pairs, siblings, unpaired } = pairs::find(&inventory, sides, &names)?;
     let every: Vec<usize> = (0..inventory.partitions.len()).collect();
 
     let (shown, matching) = specs(&options.key);
@@ -111,6 +111,7 @@ fn compare_all(
     let in_pair = |at: usize| pairs.iter().any(|pair| pair.a == at || pair.b == at);
     let mirrored = |at: usize| {
         pairs.iter().any(|pair| pair.matched_by == MatchedBy::Record && (pair.a == at || pair.b == at))
+            || siblings.iter().any(|siblings| siblings.contains(at))
     };
     let at_once = Deferral::never();
     let subjects: Vec<Subject<'_>> = inventory
@@ -121,7 +122,7 @@ fn compare_all(
         .map(|(at, (dir, plan))| {
             let chosen = Chosen { plan, routing: None, sought: None, deferral: &at_once };
             let mut subject = subject(&inventory, at, dir, mirrored(at), chosen, &internal, options);
-            if !in_pair(at) {
+            if !in_pair(at) && !mirrored(at) {
                 subject.segments.clear();
             }
             subject
@@ -140,7 +141,7 @@ fn compare_all(
     mirror::keyed(&pairs, &outcomes, &matching)?;
     options.watch.enter(Stage::Comparing);
     let logs = mirror::Logs { subjects: &subjects, outcomes: &outcomes, options };
-    let mut mirrors = mirror::matched(rows, &pairs, logs, listed, || {
+    let mut mirrors = mirror::matched(rows, (&pairs, &siblings), logs, listed, || {
         crate::spill::Sorter::new(shares.wanted, space.clone())
     })?;
 

@@ -68,6 +68,49 @@ pub(super) struct DirPair {
     pub(super) matched_by: MatchedBy,
 }
 
+/// The other partitions of the two topics of a mirror's pair, on the same paths: a mirror with another number of
+/// partitions has records there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Siblings {
+    pub(super) a: Vec<usize>,
+    pub(super) b: Vec<usize>,
+}
+
+impl Siblings {
+    fn of(pair: &DirPair, of_side: &[Vec<usize>], inventory: &Inventory) -> Self {
+        if pair.matched_by == MatchedBy::Offset {
+            return Self::default();
+        }
+        let dir = |at: usize| inventory.partitions.get(at);
+        let siblings = |of: usize| {
+            let Some(own) = dir(of) else { return Vec::new() };
+            let on_its_paths = of_side.iter().filter(|side| side.contains(&of)).flatten();
+            let is_one = |other: &PartitionDir| {
+                other.topic == own.topic && other.state == own.state && other.partition != own.partition
+            };
+            let found: BTreeSet<usize> =
+                on_its_paths.copied().filter(|&at| at != of && dir(at).is_some_and(is_one)).collect();
+            found.into_iter().collect()
+        };
+        Self { a: siblings(pair.a), b: siblings(pair.b) }
+    }
+
+    /// Whether a directory is among them.
+    pub(super) fn contains(&self, at: usize) -> bool {
+        self.a.contains(&at) || self.b.contains(&at)
+    }
+}
+
+/// What is held against what.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// In the order of the inventory.
+    pub(super) pairs: Vec<DirPair>,
+    /// Of each pair.
+    pub(super) siblings: Vec<Siblings>,
+    pub(super) unpaired: Unpaired,
+}
+
 /// The directories without counterpart.
 #[derive(Debug, Default)]
 pub(super) struct Unpaired {
@@ -92,11 +135,7 @@ impl Unpaired {
 }
 
 /// The pairs in the order of the inventory, and the directories without counterpart.
-pub(super) fn find(
-    inventory: &Inventory,
-    sides: &[PathBuf],
-    names: &PairNames,
-) -> Result<(Vec<DirPair>, Unpaired), AuditError> {
+pub(super) fn find(inventory: &Inventory, sides: &[PathBuf], names: &PairNames) -> Result<Found, AuditError> {
     let mut of_side = Vec::with_capacity(sides.len());
     for side in sides {
         let Some(root) = inventory.root_of(side) else { continue };
@@ -106,7 +145,7 @@ pub(super) fn find(
             inventory.partitions.iter().enumerate().filter(below).map(|(at, _)| at).collect();
         of_side.push(dirs);
     }
-    let Some(first) = of_side.first() else { return Ok((Vec::new(), Unpaired::default())) };
+    let Some(first) = of_side.first() else { return Ok(Found::default()) };
     let mut pairs: Vec<DirPair> = Vec::new();
     for (number, other) in of_side.iter().enumerate().skip(1) {
         let mut found: Vec<DirPair> = Vec::new();
@@ -149,7 +188,8 @@ pub(super) fn find(
     let paired = |at: &usize| pairs.iter().any(|pair| pair.a == *at || pair.b == *at);
     let unpaired: BTreeSet<usize> = of_side.iter().flatten().copied().filter(|at| !paired(at)).collect();
     let unpaired = Unpaired::of(inventory, &unpaired, names);
-    Ok((pairs, unpaired))
+    let siblings = pairs.iter().map(|pair| Siblings::of(pair, &of_side, inventory)).collect();
+    Ok(Found { pairs, siblings, unpaired })
 }
 
 /// A mirror that was named, and of which nothing can be compared.

@@ -289,6 +289,10 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
             of_them(mirror.surplus_withheld)
         ),
     );
+    if mirror.missing_other_partition > 0 {
+        let elsewhere = number(mirror.missing_other_partition);
+        page.item(2, &format!("{elsewhere} of the missing ones the mirror holds in another partition"));
+    }
     for (what, removed, where_to) in [
         ("missing", mirror.missing_removed, "mirror"),
         ("extra", mirror.extra_removed, "source"),
