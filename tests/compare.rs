@@ -780,6 +780,28 @@ fn a_mirror_with_another_number_of_partitions_has_its_records_elsewhere() {
 }
 
 #[test]
+fn a_record_without_key_is_not_shown_as_one_with_an_empty_key() {
+    let tree = Tree::new();
+    let a = SegmentBuilder::new().batch(batch().record("", "empty").record(None, "none").record("k", "v"));
+    let paths = [
+        tree.log("a/orders-0", a),
+        tree.log("b/other-0", SegmentBuilder::new().batch(batch().record("k", "v"))),
+    ];
+    let answer = told(&paths, &[], 1);
+    let keys: Vec<_> = answer["pairs"][0]["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["businessKey"].clone())
+        .collect();
+    assert_eq!(keys, [json!({"text": ""}), json!({"parts": [{"key": "record-key", "null": true}]})]);
+    let table = String::from_utf8(compare(&paths, &[]).stdout).unwrap();
+    assert!(table.contains("\"\"  ") && table.contains("(absent)  "), "{table}");
+    let table = String::from_utf8(compare(&paths, &["--key", "record-key"]).stdout).unwrap();
+    assert!(table.contains("1 record has no key, or it cannot be decoded"), "{table}");
+}
+
+#[test]
 fn logs_without_a_common_offset_are_not_called_equal() {
     let log = |keys: std::ops::Range<i64>| {
         keys.clone().fold(SegmentBuilder::at(keys.start), |log, key| {

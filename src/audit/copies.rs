@@ -334,11 +334,11 @@ fn shown_key(spec: &KeySpec, record: &Record<'_>) -> BusinessKey {
         keys::identify(spec, record, |part| hasher.update(part));
         return BusinessKey::of_digest(hasher.digest128());
     }
-    if let [part] = spec.parts() {
-        return match part.extract(record) {
-            Part::Bytes { bytes, .. } => BusinessKey::of_bytes(&bytes),
-            Part::Absent | Part::Undecodable(_) => BusinessKey::Text { text: String::new() },
-        };
+    // No key is not an empty one: that is a text.
+    if let [part] = spec.parts()
+        && let Part::Bytes { bytes, .. } = part.extract(record)
+    {
+        return BusinessKey::of_bytes(&bytes);
     }
     let parts = spec.parts().iter().map(|part| {
         let mut shown =

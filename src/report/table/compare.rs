@@ -325,7 +325,9 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
         page.item(2, &said);
     }
     if mirror.unmatched > 0 {
-        page.item(2, &format!("{} have no key or cannot be decoded", counted(mirror.unmatched, "record")));
+        let (have, can) = if mirror.unmatched == 1 { ("has", "it") } else { ("have", "they") };
+        let unmatched = counted(mirror.unmatched, "record");
+        page.item(2, &format!("{unmatched} {have} no key, or {can} cannot be decoded"));
     }
     for one in mirror.mapping.iter().take(SHOWN) {
         let last_b = one.first_b.saturating_add(one.last_a.saturating_sub(one.first_a));
