@@ -519,6 +519,21 @@ fn entries_without_a_key_stand_in_the_first_sentence_and_are_no_all_clear() {
 }
 
 #[test]
+fn a_cleaner_that_was_never_there_took_no_missing_key() {
+    let doubts = |checkpoint: i64| {
+        let tree = Topic::new(vec![one_by_one(&["a", "b", "d"])]);
+        let entry = format!("0\n1\norders 0 {checkpoint}\n");
+        fs::write(tree.data().join("cleaner-offset-checkpoint"), entry).unwrap();
+        let list = tree.list("sent.txt", "a\nb\nc\nd\n");
+        let answer = told(&[tree.data()], &list, &["--key", "record-key"], 1);
+        assert_eq!(texts(&answer["missing"]["keys"]), ["c"]);
+        answer["doubts"].to_string()
+    };
+    assert!(!doubts(0).contains("was compacted"), "the entry of a log that was looked at and not cleaned");
+    assert!(doubts(2).contains("was compacted"));
+}
+
+#[test]
 fn hostile_keys_reach_neither_terminal_nor_spreadsheet() {
     let hostile = "=cmd()\u{1b}[2J";
     let topic = Topic::new(vec![one_by_one(&["a\u{1b}[31m", "b", "b"])]);

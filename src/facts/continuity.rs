@@ -221,6 +221,19 @@ impl Continuity {
         }
     }
 
+    /// Whether the cleaner has been here, as its checkpoint or the log itself shows.
+    ///
+    /// A policy says what is to be, and `LogCleanerManager` begins an entry of the checkpoint at the start of the log:
+    /// neither is a pass over it.
+    pub(super) fn was_cleaned(&self, context: &PartitionContext) -> bool {
+        let Tally { boundary, inside, unsettled, cleaned, .. } = self.tally;
+        let has_holes = [boundary, inside, unsettled, cleaned].into_iter().any(|missing| missing > 0);
+        context.cleaned_up_to.is_some_and(|checkpoint| checkpoint > context.log_start_offset)
+            || (context.is_compacted() && has_holes)
+            || self.last_trace_of_cleaner.is_some()
+            || self.holes_inside >= HOLES_OF_A_CLEANER
+    }
+
     /// How many holes there were so far, the cleaner's own aside.
     pub(super) fn holes_seen(&self) -> u64 {
         self.holes_omitted.saturating_add(u64::try_from(self.holes.len()).unwrap_or(u64::MAX))

@@ -150,6 +150,7 @@ impl Ledger {
             &self.continuity,
         );
         let cleaned_below = self.continuity.cleaned_below(&self.context);
+        let was_cleaned = self.continuity.was_cleaned(&self.context);
         let ends_in_damage = self.continuity.ends_in_damage();
         let (holes, holes_omitted) = self.continuity.into_holes();
         let newest_batches = self.producers.take_newest_batches();
@@ -193,6 +194,7 @@ impl Ledger {
             holes,
             holes_omitted,
             cleaned_below,
+            was_cleaned,
             ends_in_damage,
             damaged_from: self.damaged_from,
             ineffective: self.ineffective,

@@ -619,6 +619,8 @@ pub struct PartitionFacts {
     pub holes_omitted: u64,
     /// Where the cleaner has been: holes that begin below this offset are its own.
     pub cleaned_below: Option<Offset>,
+    /// Whether the cleaner has been here. That it may come is no sign of that.
+    pub was_cleaned: bool,
     /// Whether the files end in bytes that cannot be read.
     pub ends_in_damage: bool,
     /// Where bytes cannot be read: behind which offset.

@@ -168,7 +168,8 @@ impl Meant {
         let start = known.contexts.get(directory).map_or(Offset(0), |context| context.log_start_offset);
         let outcome = known.outcomes.get(directory);
         let end = outcome.map_or(Offset(0), |outcome| outcome.facts.log_end_offset);
-        let cleaned = outcome.and_then(|outcome| outcome.facts.cleaned_below);
+        let cleaned = outcome.map(|outcome| &outcome.facts).filter(|facts| facts.was_cleaned);
+        let cleaned = cleaned.and_then(|facts| facts.cleaned_below);
         let was_read = outcome.is_some_and(|outcome| {
             !outcome.interrupted && outcome.damage.iter().all(|(_, damage)| damage.expected)
         });

@@ -83,7 +83,7 @@ pub(super) fn doubts(known: &Known<'_>) -> Vec<String> {
                 dir.display, context.log_start_offset
             ));
         }
-        if outcome.facts.cleaned_below.is_some() {
+        if outcome.facts.was_cleaned {
             doubts.push(format!("{} was compacted: records that were superseded are gone", dir.display));
         }
         let without = outcome.counts.without_key;
