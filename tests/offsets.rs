@@ -592,3 +592,79 @@ mod positions_of_other_records {
         assert_eq!(rewinds(vec![committed(1000, 0, None), committed(5, 1, None)]), 0);
     }
 }
+
+#[test]
+fn the_cleaner_has_been_only_where_something_shows_it() {
+    const SAID: &str = "the cleaner has been here";
+    let notes = |tree: &Tree, checkpoint: Option<i64>| {
+        let file = tree.0.path().join("cleaner-offset-checkpoint");
+        if let Some(at) = checkpoint {
+            fs::write(file, format!("0\n1\n__consumer_offsets 7 {at}\n")).unwrap();
+        }
+        told(&[tree.path()], &[])["coverage"]["notes"].to_string()
+    };
+    let whole = Tree::new(orders(), commits(&[3, 5, 7]));
+    assert!(!notes(&whole, None).contains(SAID));
+    assert!(!notes(&whole, Some(0)).contains(SAID), "an entry at the start of the log is no pass");
+    assert!(notes(&whole, Some(2)).contains(SAID));
+    let holes = SegmentBuilder::new()
+        .batch(batch().record(key("billing"), value(1, 3)))
+        .skip_to(4)
+        .batch(batch().record(key("billing"), value(1, 7)))
+        .batch(batch().record(key("billing"), value(1, 8)));
+    assert!(notes(&Tree::new(orders(), holes), Some(0)).contains(SAID));
+}
+
+#[test]
+fn the_findings_about_replicas_that_the_coverage_points_to_are_told() {
+    let one = Tree::new(orders(), commits(&[5, 3, 7]));
+    let other = Tree::new(orders(), commits(&[5, 6, 7]));
+    for (tree, id) in [(&one, 1), (&other, 2)] {
+        let properties = format!("version=1\ncluster.id=c\nnode.id={id}\n");
+        fs::write(tree.0.path().join("meta.properties"), properties).unwrap();
+    }
+    let answer = told(&[one.path(), other.path()], &[]);
+    let of_replicas: Vec<_> = answer["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["code"] == "replica-divergence")
+        .map(|finding| finding["partitions"][0]["topic"].clone())
+        .collect();
+    assert_eq!(of_replicas, [json!("__consumer_offsets")]);
+}
+
+#[test]
+fn a_group_without_a_name_is_told_as_one() {
+    let log = SegmentBuilder::new().batch(batch().record(key(""), value(3, 7)));
+    let table = offsets(&[Tree::new(orders(), log).path()], &["--key", "record-key"]);
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(table.contains("Group \"\" (without a name)"), "{table}");
+    assert!(table.contains("Consumer groups: \"\" (without a name) has committed past"), "{table}");
+}
+
+#[test]
+fn a_position_that_was_deleted_and_is_back_at_once_is_not_told_as_one_that_never_went_back() {
+    let deletion = batch().record(key("billing"), ());
+    let log = commits(&[5]).batch(deletion).batch(batch().record(key("billing"), value(1, 5)));
+    let tree = Tree::new(orders(), log);
+    let answer = told(&[tree.path()], &[]);
+    assert_eq!(
+        (&answer["groups"][0]["begunAgain"], &answer["groups"][0]["rewinds"]),
+        (&json!(1), &json!([]))
+    );
+    let table = String::from_utf8(offsets(&[tree.path()], &[]).stdout).unwrap();
+    let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        table.contains("none went back, as far as commits tell (1 beginning anew behind a deletion)"),
+        "{table}"
+    );
+}
+
+#[test]
+fn records_of_share_groups_are_counted_in_a_note() {
+    let of_share_group = batch().record([&[0, 11, 0, 1][..], b"s"].concat(), vec![0, 0, 0, 0, 0, 7, 0]);
+    let tree = Tree::new(orders(), commits(&[3]).batch(of_share_group));
+    let notes = told(&[tree.path()], &[])["coverage"]["notes"].to_string();
+    assert!(notes.contains("1 record of __consumer_offsets of share groups"), "{notes}");
+}

@@ -8,7 +8,7 @@ use crate::finding::{Event, EventKind};
 use crate::format::control::ControlRecord;
 use crate::format::internal::InternalError;
 use crate::format::internal::cluster_metadata::{ClusterMetadata, ProducerIdBlock, TopicId, UncleanElection};
-use crate::format::internal::consumer_offsets::read_change;
+use crate::format::internal::consumer_offsets::{is_of_share_group, read_change};
 use crate::format::internal::transaction_state::{TransactionalIds, read_transaction};
 use crate::format::segment::TailExpectation;
 use crate::format::{Batch, Decompressor, Record, SegmentItem, SegmentScanner};
@@ -80,9 +80,9 @@ impl InternalTopics {
                 }),
                 "__consumer_offsets" => {
                     of_cluster.commit_partitions += 1;
-                    let mut unread = |error: &InternalError| {
-                        this.broken_commits += u64::from(!matches!(error, InternalError::UnknownType(_)));
-                        *this.unread_commits.entry(unread(error)).or_default() += 1;
+                    let mut unread = |why: Unread<'_>| {
+                        this.broken_commits += u64::from(why.may_be_a_commit());
+                        *this.unread_commits.entry(why.words()).or_default() += 1;
                     };
                     each_batch(dir, mode, |batch| {
                         // The only one that may be large, and later commits take nothing back.
@@ -228,7 +228,7 @@ impl OfCluster {
         &mut self,
         batch: &Batch<'_>,
         decompressor: &mut Decompressor,
-        unread: &mut dyn FnMut(&InternalError),
+        unread: &mut dyn FnMut(Unread<'_>),
     ) {
         let header = &batch.header;
         let producer_id = header.producer_id;
@@ -247,8 +247,9 @@ impl OfCluster {
                 let timestamp = Timestamp::from_disk(record.timestamp).map(|time| time.0);
                 self.commits.change(record.offset, timestamp, in_transaction, change);
             }
+            Ok(None) if record.key.is_some_and(is_of_share_group) => unread(Unread::ShareGroup),
             Ok(None) => {}
-            Err(error) => unread(&error),
+            Err(error) => unread(Unread::Error(&error)),
         });
     }
 
@@ -304,7 +305,7 @@ pub(super) fn commit_notes(
         .filter(|(at, (dir, _))| leaders.get(*at) == Some(at) && dir.topic == TOPIC);
     let mut notes = Vec::new();
     for (_, (dir, outcome)) in led {
-        if outcome.facts.cleaned_below.is_some() {
+        if outcome.facts.was_cleaned {
             let detail =
                 "the cleaner has been here: older commits of a position are gone, and steps back among them";
             notes.push(Note::about(dir.display.clone(), detail));
@@ -349,14 +350,30 @@ fn name_of(cluster: &Cluster) -> String {
     cluster.id.clone().unwrap_or_else(|| format!("without id ({})", cluster.log_dirs.join(", ")))
 }
 
-/// What a record is that is not read.
-fn unread(error: &InternalError) -> String {
-    match error {
-        InternalError::UnknownType(number) => {
-            format!("of type {number}, which belongs to another kind of group or another release")
-        }
-        InternalError::MissingKey | InternalError::MissingValue | InternalError::Format(_) => {
-            "whose bytes do not hold what their type says".to_owned()
+/// Why a record is not read.
+enum Unread<'e> {
+    /// It is of a share group.
+    ShareGroup,
+    /// It cannot be.
+    Error(&'e InternalError),
+}
+
+impl Unread<'_> {
+    /// Whether it is of a known type and broken.
+    const fn may_be_a_commit(&self) -> bool {
+        matches!(self, Self::Error(error) if !matches!(error, InternalError::UnknownType(_)))
+    }
+
+    /// What the record is.
+    fn words(&self) -> String {
+        match self {
+            Self::ShareGroup => "of share groups, whose positions are in __share_group_state".to_owned(),
+            Self::Error(InternalError::UnknownType(number)) => {
+                format!("of type {number}, which belongs to another kind of group or another release")
+            }
+            Self::Error(
+                InternalError::MissingKey | InternalError::MissingValue | InternalError::Format(_),
+            ) => "whose bytes do not hold what their type says".to_owned(),
         }
     }
 }

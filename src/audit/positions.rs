@@ -28,14 +28,17 @@ pub(super) fn steps_back(internal: &InternalTopics, topics: &Topics, logs: &[Log
     };
     let read_again = |rewind: &Rewind| {
         let place = (rewind.cluster, rewind.topic.as_str(), rewind.partition);
-        let Some(facts) = longest.get(&place) else { return true };
+        let Some((_, facts)) = longest.get(&place) else { return true };
         rewind.to < facts.log_end_offset && !was_cut_off(rewind, facts)
     };
     rewinds
         .iter()
         .filter(|rewind| !is_of_another(topics, rewind.cluster, &rewind.topic, rewind.topic_id))
         .filter(|rewind| !is_over_markers(rewind) && read_again(rewind))
-        .cloned()
+        .map(|rewind| {
+            let log = longest.get(&(rewind.cluster, rewind.topic.as_str(), rewind.partition));
+            Rewind { log_start: log.map(|(context, _)| context.log_start_offset), ..rewind.clone() }
+        })
         .collect()
 }
 
@@ -43,8 +46,8 @@ pub(super) fn steps_back(internal: &InternalTopics, topics: &Topics, logs: &[Log
 pub(super) fn of(internal: &InternalTopics, topics: &Topics, logs: &[Log<'_>]) -> Vec<PositionNote> {
     let longest = longest(logs);
     let is_here = |cluster: ClusterNumber, (_, topic, partition): &PositionKey, position: &Position| {
-        let facts = longest.get(&(cluster, topic.as_str(), *partition));
-        let reaches = facts.is_none_or(|facts| position.highest <= facts.log_end_offset);
+        let log = longest.get(&(cluster, topic.as_str(), *partition));
+        let reaches = log.is_none_or(|(_, facts)| position.highest <= facts.log_end_offset);
         // Behind the end it is a live copy's, or another log's: the id tells.
         !is_of_another(topics, cluster, topic, position.topic_id())
             && (reaches || position.topic_id().is_some())
@@ -71,14 +74,16 @@ fn is_of_another(topics: &Topics, cluster: ClusterNumber, name: &str, id: Option
     here.peek().is_some() && here.all(|topic| topic.id.as_ref().is_some_and(|here| *here != id))
 }
 
-/// Of each partition the facts of the longest log.
-fn longest<'a>(logs: &[Log<'a>]) -> BTreeMap<(ClusterNumber, &'a str, i32), &'a PartitionFacts> {
-    let mut longest: BTreeMap<_, &PartitionFacts> = BTreeMap::new();
+/// Of each partition the longest log.
+fn longest<'a>(
+    logs: &[Log<'a>],
+) -> BTreeMap<(ClusterNumber, &'a str, i32), (&'a PartitionContext, &'a PartitionFacts)> {
+    let mut longest: BTreeMap<_, (&PartitionContext, &PartitionFacts)> = BTreeMap::new();
     for &(context, outcome) in logs {
         let place = (context.cluster, context.topic.as_str(), context.partition);
-        let facts = longest.entry(place).or_insert(&outcome.facts);
-        if facts.log_end_offset < outcome.facts.log_end_offset {
-            *facts = &outcome.facts;
+        let log = longest.entry(place).or_insert((context, &outcome.facts));
+        if log.1.log_end_offset < outcome.facts.log_end_offset {
+            *log = (context, &outcome.facts);
         }
     }
     longest

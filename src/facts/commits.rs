@@ -155,6 +155,7 @@ impl CommitHistory {
             last: None,
             commits: VecDeque::new(),
             count: 0,
+            begun_again: 0,
             last_commit: None,
             written_at: None,
             leader_epoch: None,
@@ -217,6 +218,8 @@ impl CommitHistory {
         if before.is_some_and(|(_, kind)| kind == RewindKind::AfterDeletion) {
             // Whether its offsets mean the same records as before is not known.
             (position.first, position.highest) = (to, to);
+            let is_no_step_back = before.is_some_and(|(deleted, _)| deleted <= to);
+            position.begun_again += u64::from(is_no_step_back && members != Some(0));
         }
         position.first = position.first.min(to);
         position.highest = position.highest.max(to);
@@ -245,6 +248,7 @@ impl CommitHistory {
             topic_id,
             caught_up: None,
             caught_up_at: None,
+            log_start: None,
         });
     }
 
@@ -386,6 +390,36 @@ mod tests {
         let told = history(Keep::Positions, &[16, -1, -1, 4, 6]);
         assert_eq!(steps(&told), [(16, 4, RewindKind::AfterDeletion, Then::WentThrough(Offset(6)))]);
         assert!(history(Keep::Positions, &[16, -1, 16]).rewinds().is_empty());
+    }
+
+    #[test]
+    fn a_position_that_was_deleted_and_is_committed_where_it_had_been_is_counted() {
+        let begun_again = |offsets: &[i64]| {
+            let history = history(Keep::Positions, offsets);
+            history.positions().map(|(_, position)| position.begun_again).sum::<u64>()
+        };
+        // A consumer that is given everything at once commits the end, wherever it began.
+        assert_eq!(begun_again(&[16, -1, 16, -1, 20]), 2);
+        assert_eq!(begun_again(&[16, -1, 4]), 0, "that is a step back");
+        assert_eq!(begun_again(&[-1, 16, 20]), 0);
+    }
+
+    #[test]
+    fn what_is_deleted_is_not_given_again() {
+        let told = history(Keep::Positions, &[40, 0, 40]);
+        let cut = |log_start| {
+            let step = Rewind { log_start, ..told.rewinds()[0].clone() };
+            step.again_from().0
+        };
+        assert_eq!((cut(None), cut(Some(Offset(30))), cut(Some(Offset(50)))), (0, 30, 40));
+    }
+
+    #[test]
+    fn where_reading_began_behind_a_deletion_is_not_told_unless_it_was_set_from_outside() {
+        let told = history(Keep::Positions, &[40, -1, 10]);
+        let step = |members| Rewind { members, ..told.rewinds()[0].clone() };
+        assert_eq!((step(None).again_from(), step(Some(1)).again_from()), (Offset(0), Offset(0)));
+        assert_eq!(step(Some(0)).again_from(), Offset(10));
     }
 
     #[test]

@@ -2,6 +2,12 @@
 
 use super::rfc3339;
 
+/// A consumer group in a sentence, where an empty name would leave a gap.
+#[must_use]
+pub fn group_named(group: &str) -> &str {
+    if group.is_empty() { "\"\"" } else { group }
+}
+
 /// `6`, `6–9`.
 #[must_use]
 pub fn range(first: i64, last: i64) -> String {

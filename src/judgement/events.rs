@@ -107,13 +107,7 @@ impl Happened<'_> {
         self.beside.iter().for_each(&mut whole);
         self.findings.iter().filter_map(of_finding).for_each(|event| whole(&event));
         for rewind in self.rewinds {
-            let detail = format!(
-                "group {} went back from {} to {}: it reads {} again",
-                rewind.group,
-                rewind.from,
-                rewind.to,
-                offsets(rewind.to.0, rewind.from.plus(-1).0)
-            );
+            let detail = super::rewinds::told(rewind);
             let place = (rewind.topic.as_str(), rewind.partition, rewind.to.0);
             whole(&Event::new(EventKind::Rewind, rewind.timestamp, place, detail));
         }

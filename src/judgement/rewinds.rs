@@ -1,20 +1,22 @@
 //! `consumer-rewind`: a group's committed position went back over records, so it was given them again.
-//! They were read twice, which is not the same as written twice.
+//! They were read twice, which is not the same as written twice. Where no later commit shows that they were, it
+//! was set back, and that is all.
 //!
 //! Goes in: the steps back that the commits show, and what is stored more than once. How sure it is
 //! that records were read again depends on what the group committed next: a position inside the
 //! stretch shows it; one at the end of it at once may be a late commit that was overtaken.
 //! Innocent: an operator who resets a group does this on purpose; after a deletion the topic may have
-//! been made anew.
+//! been made anew. What is deleted nobody was given: where the log begins cuts a stretch. Source: `Fetcher`, which goes
+//! to the start of the log where a position lies below it (`auto.offset.reset`).
 
 use super::draft::{about, capped, dropped, finding, kept, lines};
 use super::duplicates::Examples;
 use crate::facts::{Rewind, RewindKind, Then};
-use crate::finding::phrase::{moment, offsets};
+use crate::finding::phrase::{group_named, moment, offsets};
 use crate::finding::{Code, Confidence, Finding, RewindReport, StepKind, Window};
-use crate::relations::Relations;
+use crate::relations::{PartitionNote, Relations};
 use crate::units::ClusterNumber;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One finding for each group and topic, without ids.
 #[must_use]
@@ -22,16 +24,91 @@ pub fn judge(relations: &Relations, examples: Examples) -> Vec<Finding> {
     if relations.rewinds.is_empty() {
         return Vec::new();
     }
-    let mut by_group: BTreeMap<(ClusterNumber, &str, &str), (Vec<&Rewind>, usize)> = BTreeMap::new();
+    let given = given(relations);
+    let mut by_group: BTreeMap<(ClusterNumber, &str, &str), (Vec<&Rewind>, Stored)> = BTreeMap::new();
     for (rewind, twice) in relations.rewinds.iter().zip(surplus(relations)) {
-        let (steps, copies) = by_group.entry((rewind.cluster, &rewind.group, &rewind.topic)).or_default();
+        let (steps, stored) = by_group.entry((rewind.cluster, &rewind.group, &rewind.topic)).or_default();
         steps.push(rewind);
-        *copies += twice;
+        stored.twice += twice;
+        if !given.contains(&(rewind.cluster, rewind.topic.as_str(), rewind.partition)) {
+            stored.not_given.insert(rewind.partition);
+        }
     }
     by_group
         .into_iter()
-        .map(|((_, group, topic), (steps, twice))| of_group(group, topic, &steps, twice, examples))
+        .map(|((_, group, topic), (steps, stored))| of_group(group, topic, &steps, &stored, examples))
         .collect()
+}
+
+/// What is stored between the positions of the steps back of one group in one topic.
+#[derive(Default)]
+struct Stored {
+    /// Surplus copies.
+    twice: usize,
+    /// Partitions of which nothing was given.
+    not_given: BTreeSet<i32>,
+}
+
+impl Stored {
+    fn words(&self, topic: &str, are_shown: bool) -> Vec<String> {
+        let mut words = Vec::new();
+        match self.twice {
+            0 if !self.not_given.is_empty() => {}
+            0 if are_shown => words.push(
+                "no record in between is a surplus copy among what was read: it was read twice, not written twice"
+                    .to_owned(),
+            ),
+            0 => words.push("no record in between is a surplus copy among what was read".to_owned()),
+            twice => words
+                .push(format!("{twice} records in between are surplus copies by themselves, whoever reads them")),
+        }
+        let mut partitions = self.not_given.iter();
+        if let Some(first) = partitions.next() {
+            let more = match partitions.len() {
+                0 => String::new(),
+                more => format!(" and of {more} more partitions"),
+            };
+            words.push(format!(
+                "of {topic}-{first}{more} nothing was given: whether records in between are stored twice is not known"
+            ));
+        }
+        words
+    }
+}
+
+/// The partitions of which something was read.
+fn given(relations: &Relations) -> BTreeSet<(ClusterNumber, &str, i32)> {
+    let place = |note: &'_ PartitionNote| {
+        let topic = relations.topics.get(usize::try_from(note.topic).ok()?)?;
+        Some((note.cluster, topic.name.as_str(), note.partition))
+    };
+    relations.partitions.iter().filter_map(place).collect()
+}
+
+/// A step back in one sentence of the story of a log.
+pub(super) fn told(step: &Rewind) -> String {
+    let (group, from, to) = (group_named(&step.group), &step.from, &step.to);
+    let again = offsets(step.again_from().0, from.0.saturating_sub(1));
+    match (step.kind, step.then) {
+        _ if step.again_from() >= *from => {
+            format!("group {group} went back from {from} to {to}: what lies between is deleted")
+        }
+        (RewindKind::AfterDeletion, _) if step.begins_unseen() => format!(
+            "the position of group {group} was deleted at {from}, and the next one is {to}: from where it read is not told"
+        ),
+        (RewindKind::AfterDeletion, _) => {
+            format!("the position of group {group} was deleted at {from} and set to {to}")
+        }
+        (_, Then::WentThrough(_)) => {
+            format!("group {group} went back from {from} to {to}: it reads {again} again")
+        }
+        (_, Then::Passed(_)) => {
+            format!("group {group} went back from {from} to {to}: {again} were to be read again")
+        }
+        (_, Then::Nothing) => format!(
+            "group {group} was set back from {from} to {to}; no later commit shows that {again} were read again"
+        ),
+    }
 }
 
 /// A step back in the words of a finding.
@@ -68,7 +145,7 @@ fn surplus(relations: &Relations) -> Vec<usize> {
     let mut ends: Vec<([i64; 4], usize)> = Vec::new();
     for (at, rewind) in relations.rewinds.iter().enumerate() {
         let Some(topic) = topic(&rewind.topic) else { continue };
-        for offset in [rewind.to, rewind.from] {
+        for offset in [rewind.again_from(), rewind.from] {
             ends.push(([rewind.cluster.0.into(), topic, rewind.partition.into(), offset.0], at));
         }
     }
@@ -98,24 +175,30 @@ fn surplus(relations: &Relations) -> Vec<usize> {
     between.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-fn of_group(group: &str, topic: &str, steps: &[&Rewind], twice: usize, examples: Examples) -> Finding {
+fn of_group(group: &str, topic: &str, steps: &[&Rewind], stored: &Stored, examples: Examples) -> Finding {
     let confidence = steps.iter().map(|step| confidence(step)).max().unwrap_or(Confidence::Possible);
-    let title = match steps {
-        [one] => format!("group {group} was given {} again: read twice", stretch(one)),
-        more => format!("group {group} stepped back {} times in topic {topic}: read twice", more.len()),
-    };
+    let are_shown = confidence > Confidence::Possible;
+    let title = title(group, topic, steps, are_shown);
     let mut finding = finding(Code::ConsumerRewind, confidence, title);
     about(&mut finding, steps.iter().map(|step| (topic, step.partition)));
     let times = || steps.iter().filter_map(|step| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
     finding.facts = capped(steps.iter().map(|step| words(step)), "steps back");
-    finding.facts.push(if twice == 0 {
-        "no record in between is a surplus copy among what was read: it was read twice, not written twice"
-            .to_owned()
+    finding.facts.extend(stored.words(topic, are_shown));
+    finding.alternatives.push(if stored.not_given.is_empty() {
+        dropped("duplicate", "a position says what was read, not what is stored")
     } else {
-        format!("{twice} records in between are surplus copies by themselves, whoever reads them")
+        kept(
+            "duplicate",
+            "without the records themselves nothing tells that they are not stored twice as well",
+        )
     });
-    finding.alternatives.push(dropped("duplicate", "a position says what was read, not what is stored"));
+    if steps.iter().any(|step| step.then == Then::Nothing) {
+        finding.alternatives.push(kept(
+            "not read again",
+            "no later commit lies behind a position that was set back: perhaps nobody came to read on from there",
+        ));
+    }
     if steps.iter().any(|step| matches!(step.then, Then::Passed(_))) {
         finding.alternatives.push(kept(
             "late commit",
@@ -147,22 +230,70 @@ fn of_group(group: &str, topic: &str, steps: &[&Rewind], twice: usize, examples:
 fn confidence(step: &Rewind) -> Confidence {
     match (step.kind, step.then) {
         (RewindKind::AfterDeletion, _) | (_, Then::Nothing) => Confidence::Possible,
-        (_, Then::WentThrough(_)) => Confidence::Certain,
+        _ if step.again_from() >= step.from => Confidence::Possible,
+        (_, Then::WentThrough(next)) if next > step.again_from() => Confidence::Certain,
+        // A position at the start of the log is one to which a consumer is moved, before it is given anything.
+        (_, Then::WentThrough(_)) if step.caught_up_at.is_some() => Confidence::Likely,
         (_, Then::Passed(_)) if step.members == Some(0) => Confidence::Likely,
-        (_, Then::Passed(_)) => Confidence::Possible,
+        (_, Then::WentThrough(_) | Then::Passed(_)) => Confidence::Possible,
+    }
+}
+
+fn title(group: &str, topic: &str, steps: &[&Rewind], are_shown: bool) -> String {
+    let group = group_named(group);
+    match steps {
+        [one] if are_shown => format!("group {group} was given {} again: read twice", stretch(one)),
+        [one] if one.begins_unseen() => format!(
+            "group {group} began again in {topic}-{} after its position was deleted: records below {} were perhaps read twice",
+            one.partition, one.from
+        ),
+        [one] if one.again_from() >= one.from => format!(
+            "group {group} went back to {} in {topic}-{}: what lies between is deleted",
+            one.to, one.partition
+        ),
+        [one] if one.then == Then::Nothing => {
+            format!(
+                "group {group} was set back over {}: not shown that anybody read them again",
+                stretch(one)
+            )
+        }
+        [one] => format!("group {group} went back over {}: perhaps read twice", stretch(one)),
+        more => {
+            let read = if are_shown {
+                "read twice"
+            } else if more.iter().all(|step| step.then == Then::Nothing) {
+                "not shown that anybody read again"
+            } else {
+                "perhaps read twice"
+            };
+            format!("group {group} stepped back {} times in topic {topic}: {read}", more.len())
+        }
     }
 }
 
 fn stretch(step: &Rewind) -> String {
-    let again = offsets(step.to.0, step.from.0.saturating_sub(1));
+    let again = offsets(step.again_from().0, step.from.0.saturating_sub(1));
     format!("{again} of {}-{}", step.topic, step.partition)
+}
+
+/// What of a stretch is deleted.
+fn deleted(step: &Rewind) -> String {
+    let Some(start) = step.log_start.filter(|start| *start > step.to) else { return String::new() };
+    let below = start.min(step.from).0.saturating_sub(1);
+    format!("; {} of it lie below the start of the log, {start}, and are deleted", offsets(step.to.0, below))
 }
 
 fn words(step: &Rewind) -> String {
     let when = step.timestamp.and_then(moment).map_or_else(String::new, |time| format!(" at {time}"));
+    let (from, to) = (step.from, step.to);
     let how = match step.kind {
-        RewindKind::SteppedBack => "went back",
-        RewindKind::AfterDeletion => "was deleted and began again",
+        RewindKind::SteppedBack => format!("went back from {from} to {to}"),
+        RewindKind::AfterDeletion => format!("was deleted at {from}, and the next one is {to}"),
+    };
+    let unseen = if step.begins_unseen() {
+        "; a consumer commits behind what it has read, so reading began there or before"
+    } else {
+        ""
     };
     let by = match (step.members, step.generation) {
         (Some(0), _) => ", while the group had no members: set from outside",
@@ -177,14 +308,18 @@ fn words(step: &Rewind) -> String {
         Then::Passed(offset) => format!("; the next commit is {offset}, behind the stretch"),
     };
     format!(
-        "the position of group {} in {}-{} {how} from {} to {}{when}{generation}{by}{then}",
-        step.group, step.topic, step.partition, step.from, step.to
+        "the position of group {} in {}-{} {how}{when}{generation}{by}{unseen}{then}{}",
+        group_named(&step.group),
+        step.topic,
+        step.partition,
+        deleted(step)
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::relations::TopicNote;
     use crate::units::Offset;
 
     fn step(kind: RewindKind, members: Option<u32>, then: Then) -> Rewind {
@@ -193,6 +328,7 @@ mod tests {
             topic_id: None,
             caught_up: None,
             caught_up_at: None,
+            log_start: None,
             cluster: ClusterNumber(0),
             group: "billing".to_owned(),
             topic: "orders".to_owned(),
@@ -221,6 +357,112 @@ mod tests {
         assert_eq!(finding.title, "group billing was given offsets 8–15 of orders-3 again: read twice");
         assert_eq!((finding.rewinds[0].then, finding.rewinds[0].members), (Some(12), Some(0)));
         assert!(finding.facts[0].contains("set from outside"), "{:?}", finding.facts);
+    }
+
+    fn title(finding: &Finding) -> &str {
+        &finding.title
+    }
+
+    #[test]
+    fn a_group_without_a_name_leaves_no_gap_in_a_sentence() {
+        let step = step(RewindKind::SteppedBack, None, Then::WentThrough(Offset(12)));
+        let step = Rewind { group: String::new(), ..step };
+        assert!(told(&step).starts_with("group \"\" went back"), "{}", told(&step));
+        let finding = &judged(vec![step])[0];
+        assert!(title(finding).starts_with("group \"\" was given"), "{finding:?}");
+        assert!(
+            finding.facts[0].starts_with("the position of group \"\" in orders-3"),
+            "{:?}",
+            finding.facts
+        );
+    }
+
+    #[test]
+    fn what_is_deleted_was_not_given_again() {
+        let cut = |start, then| {
+            let step = step(RewindKind::SteppedBack, Some(0), then);
+            judged(vec![Rewind { log_start: Some(Offset(start)), ..step }]).remove(0)
+        };
+        let passed = cut(14, Then::Passed(Offset(16)));
+        assert_eq!(title(&passed), "group billing was given offsets 14–15 of orders-3 again: read twice");
+        assert!(
+            passed.facts[0].contains("offsets 8–13 of it lie below the start of the log, 14"),
+            "{passed:?}"
+        );
+        // A consumer below the start of the log is moved there, and may commit that before it is given anything.
+        assert_eq!(cut(12, Then::WentThrough(Offset(12))).confidence, Confidence::Possible);
+        assert_eq!(cut(12, Then::WentThrough(Offset(13))).confidence, Confidence::Certain);
+        let gone = cut(16, Then::Passed(Offset(16)));
+        assert_eq!(gone.confidence, Confidence::Possible);
+        assert_eq!(title(&gone), "group billing went back to 8 in orders-3: what lies between is deleted");
+    }
+
+    #[test]
+    fn nobody_is_told_to_have_read_where_no_later_commit_shows_it() {
+        let nothing = || step(RewindKind::SteppedBack, Some(0), Then::Nothing);
+        let finding = &judged(vec![nothing()])[0];
+        assert_eq!(
+            title(finding),
+            "group billing was set back over offsets 8–15 of orders-3: not shown that anybody read them again"
+        );
+        assert!(finding.alternatives.iter().any(|rival| rival.code == "not read again" && rival.kept));
+        let facts = finding.facts.join(" ");
+        assert!(!facts.contains("read twice"), "{facts}");
+        assert!(told(&nothing()).contains("no later commit shows"), "{}", told(&nothing()));
+        let titles: Vec<_> = judged(vec![nothing(), nothing()]).into_iter().map(|one| one.title).collect();
+        assert_eq!(
+            titles,
+            ["group billing stepped back 2 times in topic orders: not shown that anybody read again"]
+        );
+    }
+
+    #[test]
+    fn behind_a_deletion_the_first_commit_is_not_where_reading_began() {
+        let step = step(RewindKind::AfterDeletion, Some(1), Then::WentThrough(Offset(9)));
+        assert!(told(&step).contains("from where it read is not told"), "{}", told(&step));
+        let finding = &judged(vec![step])[0];
+        assert_eq!(
+            title(finding),
+            "group billing began again in orders-3 after its position was deleted: records below 16 were perhaps read twice"
+        );
+        assert!(finding.facts[0].contains("reading began there or before"), "{:?}", finding.facts);
+    }
+
+    #[test]
+    fn of_a_partition_that_was_not_given_nothing_is_told_of_what_is_stored() {
+        let went_through = || step(RewindKind::SteppedBack, Some(0), Then::WentThrough(Offset(12)));
+        let not_given = &judged(vec![went_through()])[0];
+        assert!(not_given.facts[1].contains("of orders-3 nothing was given"), "{:?}", not_given.facts);
+        assert!(not_given.alternatives.iter().any(|rival| rival.code == "duplicate" && rival.kept));
+        let relations = Relations {
+            rewinds: vec![went_through()],
+            topics: vec![TopicNote {
+                name: "orders".to_owned(),
+                identity: "content".to_owned(),
+                chosen_by_user: false,
+                volatile: Vec::new(),
+                every_repeat: false,
+                compacted: false,
+            }],
+            partitions: vec![PartitionNote {
+                topic: 0,
+                partition: 3,
+                cluster: ClusterNumber(0),
+                directory: "orders-3".to_owned(),
+                called: None,
+                broker_id: None,
+                segments: Vec::new(),
+                log_start_offset: Offset(0),
+                last_stable_offset: Offset(20),
+                first_unprotected_offset: None,
+                damaged_bytes: 0,
+                snapshots: Vec::new(),
+                newest_batches: Vec::new(),
+            }],
+            ..Relations::default()
+        };
+        let given = &judge(&relations, Examples::All)[0];
+        assert!(given.facts[1].ends_with("it was read twice, not written twice"), "{:?}", given.facts);
     }
 
     #[test]

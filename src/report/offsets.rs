@@ -26,8 +26,8 @@ pub struct Offsets {
     pub rewinds_omitted: u64,
     /// Commits in transactions that have no end here: they do not count yet.
     pub uncommitted: u64,
-    /// What is stored more than once with the groups that have the copies behind them, and where
-    /// positions went back.
+    /// What is stored more than once with the groups that have the copies behind them, where
+    /// positions went back, and where replicas, of which one is told, hold something else.
     pub findings: Vec<Finding>,
 }
 
@@ -66,6 +66,10 @@ pub struct GroupPosition {
     pub commits_omitted: u64,
     /// Where the position went back.
     pub rewinds: Vec<RewindReport>,
+    /// How often it was deleted, and a consumer committed it again where it had been or behind: from where that one
+    /// read no commit tells.
+    #[serde(default)]
+    pub begun_again: u64,
 }
 
 /// One commit.
@@ -179,6 +183,8 @@ impl Offsets {
 fn belongs(finding: &Finding, wanted: &Wanted) -> bool {
     match finding.code {
         Code::ConsumerRewind => finding.rewinds.iter().any(|rewind| wanted.has(&rewind.group)),
+        // The coverage points to them: the commits of one replica are told, and another one may hold a step back.
+        Code::ReplicaDivergence | Code::OldLeaderTail => true,
         _ => finding.counts.surplus_records > 0,
     }
 }
@@ -197,6 +203,7 @@ impl GroupPosition {
             commits: position.commits.iter().map(commit).collect(),
             commits_omitted: position.count.saturating_sub(listed),
             rewinds: rewinds.iter().map(|rewind| reported(rewind)).collect(),
+            begun_again: position.begun_again,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::units::{ClusterNumber, LeaderEpoch, Offset, ProducerId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
-/// A group's position stepped back: what lies between was read again.
+/// A group's position stepped back: what lies between was to be read again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rewind {
     /// The cluster, where several were given.
@@ -50,6 +50,27 @@ pub struct Rewind {
     /// The offset of the commit that says so.
     #[serde(default)]
     pub caught_up_at: Option<Offset>,
+    /// Where the log begins that is here: what lies below is deleted, perhaps before the group read again.
+    #[serde(default)]
+    pub log_start: Option<Offset>,
+}
+
+impl Rewind {
+    /// The first record that is there and that the group may have been given again.
+    ///
+    /// A step back says where reading was to begin. The first commit behind a deletion is one of a consumer that had
+    /// read up to there, unless the group had no members: then it was set from outside.
+    #[must_use]
+    pub fn again_from(&self) -> Offset {
+        let begin = if self.begins_unseen() { Offset(0) } else { self.to };
+        begin.max(self.log_start.unwrap_or(begin)).min(self.from)
+    }
+
+    /// Whether no commit tells where reading began again.
+    #[must_use]
+    pub fn begins_unseen(&self) -> bool {
+        self.kind == RewindKind::AfterDeletion && self.members != Some(0)
+    }
 }
 
 /// A group took a position up in a later generation than it had committed it in: its members, or some of
@@ -149,6 +170,9 @@ pub struct Position {
     pub commits: VecDeque<Commit>,
     /// How many commits there were.
     pub count: u64,
+    /// How often it was deleted, and a consumer committed it again where it had been or behind: from where that one
+    /// read no commit tells.
+    pub begun_again: u64,
     /// The time and the generation of the last one.
     pub(super) last_commit: Option<(Option<i64>, i32)>,
     /// The record in which the last one stands, while it stands.

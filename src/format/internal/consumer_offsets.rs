@@ -346,6 +346,14 @@ pub fn read_change(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Option<Gr
     })
 }
 
+/// Whether a record's key is one of those of share groups (KIP-932).
+#[must_use]
+pub fn is_of_share_group(key: &[u8]) -> bool {
+    let number = key.first_chunk().map(|number| i16::from_be_bytes(*number));
+    let of_share = [groups::SHARE, groups::EARLY_SHARE].into_iter().flatten();
+    of_share.into_iter().any(|record_type| Some(record_type.number) == number)
+}
+
 fn committed(value: &Value<'_>) -> CommittedOffset {
     CommittedOffset {
         offset: Offset(value.number("offset").unwrap_or(-1)),
@@ -498,6 +506,13 @@ mod tests {
             }))
         );
         assert_eq!(read_change(Some(b"\x00\x04\x00\x01g"), None), Ok(None));
+    }
+
+    #[test]
+    fn records_of_share_groups_are_told_from_those_of_others() {
+        let of_share: Vec<u8> = (0..24).filter(|number| is_of_share_group(&[0, *number])).collect();
+        assert_eq!(of_share, (9..=15).collect::<Vec<_>>());
+        assert!(!is_of_share_group(b"") && !is_of_share_group(&[10]));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::phrase::{delay, pairs_of, records, session_life, were};
 use super::reread;
 use super::{Examples, Words, cause, dropped, kept, lines};
 use crate::facts::{Rewind, RewindKind};
+use crate::finding::phrase::group_named;
 use crate::finding::{Confidence, Finding, Level};
 use crate::relations::{StoredCopy, TimeSource};
 use crate::units::{Offset, ProducerId};
@@ -132,14 +133,14 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     if let Some(step) = step {
         facts.push(format!(
             "between the copies group {} stepped back on {}-{} from {} to {}; the later producer commits for it",
-            step.group, step.topic, step.partition, step.from, step.to
+            group_named(&step.group), step.topic, step.partition, step.from, step.to
         ));
     }
     let over_source = episode.count(|pair| source_rewind(pair).is_some());
     if let Some(step) = episode.pairs().find_map(|pair| source_rewind(&pair)) {
         facts.push(format!(
             "group {} stepped back on {}-{} from {} to {}: {over_source} of the source records lie in that stretch",
-            step.group, step.topic, step.partition, step.from, step.to
+            group_named(&step.group), step.topic, step.partition, step.from, step.to
         ));
     }
     let read_on = ReadOn::of(episode);
@@ -209,7 +210,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             vec![
                 format!(
                     "who or what reset the offsets of group {} then: {}",
-                    step.group,
+                    group_named(&step.group),
                     if step.members == Some(0) {
                         "a tool or an admin client (kafka-consumer-groups.sh --reset-offsets)"
                     } else {

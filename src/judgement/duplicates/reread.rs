@@ -10,6 +10,7 @@ use super::episode::{Episode, count};
 use super::pair::{Pair, partition};
 use crate::facts::{Rewind, RewindKind};
 use crate::finding::Finding;
+use crate::finding::phrase::group_named;
 use crate::judgement::rewinds;
 use crate::relations::{Relations, SessionNote};
 use crate::units::ClusterNumber;
@@ -97,7 +98,7 @@ pub(super) fn unlinked(episode: &Episode<'_>, own_group: Option<&str>) -> String
     if let Some((step, copies)) = episode.rereads().iter().max_by_key(|(_, copies)| **copies) {
         return format!(
             "between the copies group {} stepped back on {}-{} from {} to {}, over records with the business keys of {copies} of {} copies: if that group is this application's, it read and wrote again",
-            step.group,
+            group_named(&step.group),
             step.topic,
             step.partition,
             step.from,
@@ -118,7 +119,7 @@ pub(super) fn unlinked(episode: &Episode<'_>, own_group: Option<&str>) -> String
             };
             format!(
                 "group {} stepped back on {}-{} from {} to {}{more}: if that is this application's, it read and wrote again; nothing here links the two",
-                step.group, step.topic, step.partition, step.from, step.to
+                group_named(&step.group), step.topic, step.partition, step.from, step.to
             )
         }
         (None, Some(group)) => format!(

@@ -12,6 +12,7 @@
 use super::episode::Episode;
 use crate::facts::Resumed;
 use crate::finding::Level;
+use crate::finding::phrase::group_named;
 use crate::finding::phrase::moment;
 
 /// Positions that are told one by one.
@@ -63,7 +64,7 @@ impl<'r> Restart<'r> {
         let at = |time: Option<i64>| time.and_then(moment).unwrap_or_else(|| "an unknown time".to_owned());
         format!(
             "group {} had committed {} at {}, before the first original was written, and nothing behind it until {}, in a later generation: session {later} had begun at {}",
-            self.group,
+            group_named(self.group),
             self.position(),
             at(last),
             at(next),

@@ -165,11 +165,14 @@ pub(super) const MISROUTED_KEY: Explanation = Explanation {
 pub(super) const CONSUMER_REWIND: Explanation = Explanation {
     code: Code::ConsumerRewind,
     meaning: "a group's committed position stepped back over these records: read twice, not written twice",
-    shows: "The commit history in __consumer_offsets shows that a group's position went back, so it was given the \
-            records between the two positions again. They are stored once; the second time was a second reading.",
+    shows: "The commit history in __consumer_offsets shows that a group's position went back, so it was to be \
+            given the records between the two positions again. A later commit inside them shows that it was: they are \
+            stored once, and the second time was a second reading. Where no later commit lies behind the position, it was \
+            set back, and nothing shows that anybody read on from there; what is deleted by then nobody is given.",
     innocent: &[
         "An operator who resets offsets does this on purpose.",
         "A late commit by a member that had lost the partition can step back and be overtaken at once.",
+        "A position that was deleted and is committed again: where reading began is not told, and the topic may be another.",
     ],
     evidence: &[
         "the commits before and after the step, with time and generation",

@@ -189,6 +189,11 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     Terminal::text(text).cut(2000).shown()
 }
 
+/// A consumer group by its name, which may be empty: a client that commits without a `group.id` of its own.
+pub(super) fn group_named(group: &str) -> Cow<'_, str> {
+    if group.is_empty() { Cow::Borrowed("\"\" (without a name)") } else { named(group) }
+}
+
 /// A foreign name beside others.
 pub(super) fn named(text: &str) -> Cow<'_, str> {
     Terminal::text(text).cut(NAME_COLUMNS).shown()

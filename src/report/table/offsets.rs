@@ -1,7 +1,7 @@
 //! `offsets` for a terminal: each group with its positions, the commits around a step back, and what
 //! is stored twice with the groups that have the copies behind them.
 
-use super::{coverage, escaped, finding, named};
+use super::{coverage, escaped, finding, group_named, named};
 use crate::finding::phrase::offsets;
 use crate::finding::{RewindReport, StepKind};
 use crate::report::answer::Answer;
@@ -63,6 +63,12 @@ fn headline(offsets: &Offsets) -> String {
         1 => "one of them went back once".to_owned(),
         steps => format!("they went back {} times", number(steps)),
     };
+    let back = match offsets.groups.iter().map(|one| one.begun_again).sum() {
+        0 => back,
+        again => {
+            format!("{back}, as far as commits tell ({} anew behind a deletion)", counted(again, "beginning"))
+        }
+    };
     let of = match offsets.clusters.len() as u64 {
         0 | 1 => String::new(),
         several => format!(" of {}", counted(several, "cluster")),
@@ -86,7 +92,7 @@ fn in_cluster(offsets: &Offsets, cluster: u32) -> String {
 
 fn group(page: &mut Page, positions: &[GroupPosition], offsets: &Offsets) {
     let Some(first) = positions.first() else { return };
-    page.paragraph(0, &format!("Group {}{}", named(&first.group), in_cluster(offsets, first.cluster)));
+    page.paragraph(0, &format!("Group {}{}", group_named(&first.group), in_cluster(offsets, first.cluster)));
     let of_it = |told: &&GroupGenerations| (told.cluster, &told.group) == (first.cluster, &first.group);
     if let Some(told) = offsets.generations.iter().find(of_it) {
         generations_of(page, told);
@@ -151,30 +157,51 @@ fn position_of(page: &mut Page, position: &GroupPosition) {
     if more > 0 {
         page.paragraph(4, &format!("… and {} more steps back in the JSON", number(more)));
     }
+    if position.begun_again > 0 {
+        let times = match position.begun_again {
+            1 => String::new(),
+            times => format!(" {} times", number(times)),
+        };
+        page.item(
+            4,
+            &format!(
+                "was deleted and committed again{times} where it had been or behind: from where the group read until then \
+                 is not told, perhaps what it had read before"
+            ),
+        );
+    }
     commits(page, position);
 }
 
 /// `went back from 16 to 8 at …: offsets 8–15 again`
 fn step_back(step: &RewindReport, zone: &Zone) -> String {
+    let (from, to) = (step.from, step.to);
     let how = match step.kind {
-        StepKind::SteppedBack => "went back",
-        StepKind::AfterDeletion => "was deleted and began again",
-        StepKind::Other(_) => "came",
+        StepKind::SteppedBack => format!("went back from {from} to {to}"),
+        StepKind::AfterDeletion => format!("was deleted at {from} and committed again as {to}"),
+        StepKind::Other(_) => format!("came from {from} to {to}"),
     };
     let members = match step.members {
         Some(0) => ", the group had no members",
         Some(_) => ", the group had members",
         None => "",
     };
-    let then = step.then.map_or_else(String::new, |then| format!("; then {then}"));
+    let then = match step.then {
+        Some(then) => format!("; then {then}"),
+        None => "; no later commit shows that anybody did".to_owned(),
+    };
     let last = step.from.saturating_sub(1);
     let were = if step.to == last { "was" } else { "were" };
+    // A consumer commits behind what it has read.
+    let before = match (&step.kind, step.members) {
+        (StepKind::AfterDeletion, Some(0)) => "",
+        (StepKind::AfterDeletion, _) => "what lies below was perhaps read already, and ",
+        _ => "",
+    };
     format!(
-        "{how} from {} to {} at {}{members}: {} {were} to be read again{then}",
-        step.from,
-        step.to,
+        "{how} at {}{members}: {before}{} {were} to be read again{then}",
         zone.time(step.timestamp, None),
-        offsets(step.to, last),
+        offsets(to, last),
     )
 }
 

@@ -1,6 +1,6 @@
 //! Evidence that is no copy: gaps, transactions, stretches, snapshots, records, ranges.
 
-use super::{Amount, escaped, most, named};
+use super::{Amount, escaped, group_named, most, named};
 use crate::finding::phrase::offsets;
 use crate::finding::{
     DivergentRange, Finding, Gap, GapReason, MisroutedRecord, Outcome, ProtectionMode, SnapshotDifference,
@@ -79,11 +79,11 @@ fn consumed(page: &mut Page, finding: &Finding) {
         .iter()
         .take(GROUPS)
         .map(|by| match (by.all, by.copies) {
-            (true, _) => format!("{} has committed past all surplus copies", named(&by.group)),
-            (false, 0) => format!("{} has reached none of them", named(&by.group)),
+            (true, _) => format!("{} has committed past all surplus copies", group_named(&by.group)),
+            (false, 0) => format!("{} has reached none of them", group_named(&by.group)),
             (false, copies) => {
                 let all = number(finding.counts.surplus_records);
-                format!("{} has committed past {} of {all}", named(&by.group), number(copies))
+                format!("{} has committed past {} of {all}", group_named(&by.group), number(copies))
             }
         })
         .collect();

@@ -102,6 +102,9 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
             format!("the log of {topics} is put together in an order that no leader wrote")
         }
         Code::InterleavedWriters => format!("two writers keep updating the same keys in {topics}"),
+        Code::ConsumerRewind if finding.confidence == Confidence::Possible => {
+            format!("a consumer group went back in {topics}: whether it read records twice is not shown")
+        }
         Code::ConsumerRewind => format!("a consumer group went back in {topics} and read records twice"),
         Code::AbortedNotRetried => {
             format!("events of aborted transactions in {topics} were not written again")
