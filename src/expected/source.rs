@@ -84,10 +84,11 @@ impl<'f> Entries<'f> {
     /// When it cannot be read, or a column that was named is not there.
     pub fn open(path: &Path, fields: &'f Fields) -> Result<Self, ExpectedError> {
         let failed = |reason: String| ExpectedError { path: path.to_owned(), line: None, reason };
-        let file = File::open(path).map_err(|error| failed(error.to_string()))?;
-        if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        // Before it is opened: a pipe is not open until somebody writes into it.
+        if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(failed("it is no regular file, and a list is read twice".to_owned()));
         }
+        let file = File::open(path).map_err(|error| failed(error.to_string()))?;
         let file = in_utf8(file).map_err(|error| failed(error.to_string()))?;
         let lines = match fields.format {
             FileFormat::Csv => {
@@ -190,10 +191,12 @@ impl<'f> Entries<'f> {
 struct Limited {
     file: File,
     left: u64,
-    /// Quotation marks so far.
-    quotes: u64,
-    /// The line on which the last entry begins, and how many it has.
-    last: (u64, u64),
+    /// Where in a cell the next byte stands.
+    quotation: Quotation,
+    /// Line feeds in the quotation marks of the cell.
+    quoted_feeds: u64,
+    /// Where a cell of several lines goes on behind the mark that closes it.
+    torn: VecDeque<u64>,
     /// Bytes so far, and the last two of them.
     passed: u64,
     newest: [u8; 2],
@@ -204,13 +207,27 @@ struct Limited {
     returns: u64,
 }
 
+/// Where in a cell a byte stands.
+#[derive(Clone, Copy)]
+enum Quotation {
+    /// It is the first one.
+    CellBegins,
+    /// In one without quotation marks.
+    Plain,
+    /// In one with them.
+    Quoted,
+    /// Behind a mark in one with them: it closes the cell, unless another one follows.
+    MarkInQuoted,
+}
+
 impl Limited {
     const fn over(file: File) -> Self {
         Self {
             file,
             left: LONGEST,
-            quotes: 0,
-            last: (0, 0),
+            quotation: Quotation::CellBegins,
+            quoted_feeds: 0,
+            torn: VecDeque::new(),
             passed: 0,
             newest: [0; 2],
             quoted_returns: VecDeque::new(),
@@ -223,7 +240,7 @@ impl Limited {
     fn pass(&mut self, bytes: &[u8]) {
         let length = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let count = |byte: u8| length(memchr::memchr_iter(byte, bytes).count());
-        self.quotes = self.quotes.wrapping_add(count(b'"'));
+        self.follow_quotations(bytes);
         self.returns = self.returns.saturating_add(count(b'\r'));
         for at in memchr::memchr_iter(b'\n', bytes) {
             self.feeds = self.feeds.saturating_add(1);
@@ -242,6 +259,63 @@ impl Limited {
             [] => self.newest,
         };
         self.passed = self.passed.saturating_add(length(bytes.len()));
+    }
+
+    /// Follows which bytes stand in quotation marks (RFC 4180: a mark opens a cell at its beginning alone, and what
+    /// closes it is the end of the cell).
+    fn follow_quotations(&mut self, bytes: &[u8]) {
+        let place = |at: usize| self.passed.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let in_mark = |at: u64| {
+                usize::try_from(at).ok().and_then(|at| MARK.get(at)).is_some_and(|mark| *mark == byte)
+            };
+            self.quotation = match (self.quotation, byte) {
+                (Quotation::CellBegins, _) if in_mark(place(at)) => Quotation::CellBegins,
+                (Quotation::Quoted, b'"') | (Quotation::MarkInQuoted, b'\r') => Quotation::MarkInQuoted,
+                (Quotation::Quoted, _) | (Quotation::CellBegins | Quotation::MarkInQuoted, b'"') => {
+                    Quotation::Quoted
+                }
+                (_, b',' | b'\n') => Quotation::CellBegins,
+                (Quotation::MarkInQuoted, _) => {
+                    // An inch in a cell is its own; over several lines it has taken entries.
+                    if self.quoted_feeds > 0 {
+                        self.torn.push_back(place(at));
+                    }
+                    Quotation::Plain
+                }
+                (Quotation::CellBegins | Quotation::Plain, _) => Quotation::Plain,
+            };
+            if matches!(self.quotation, Quotation::CellBegins | Quotation::Plain) {
+                self.quoted_feeds = 0;
+            } else if byte == b'\n' {
+                self.quoted_feeds = self.quoted_feeds.saturating_add(1);
+            }
+            at += 1;
+            // What changes nothing is passed over at once.
+            let rest = bytes.get(at..).unwrap_or_default();
+            at += match self.quotation {
+                Quotation::Quoted => {
+                    let skipped = memchr::memchr(b'"', rest).unwrap_or(rest.len());
+                    let feeds = memchr::memchr_iter(b'\n', rest.get(..skipped).unwrap_or_default()).count();
+                    self.quoted_feeds =
+                        self.quoted_feeds.saturating_add(u64::try_from(feeds).unwrap_or(u64::MAX));
+                    skipped
+                }
+                Quotation::Plain => memchr::memchr2(b',', b'\n', rest).unwrap_or(rest.len()),
+                Quotation::CellBegins | Quotation::MarkInQuoted => 0,
+            };
+        }
+    }
+
+    /// Whether in the entry that ends behind this byte a cell goes on behind the mark that closes it.
+    fn is_torn(&mut self, end: u64) -> bool {
+        let mut is_torn = false;
+        while self.torn.front().is_some_and(|at| *at < end) {
+            self.torn.pop_front();
+            is_torn = true;
+        }
+        is_torn
     }
 
     /// Whether the return at the end of the entry that ends behind this byte stands in quotation marks.
@@ -291,6 +365,9 @@ fn columns(reader: &mut csv::Reader<Limited>, fields: &Fields) -> Result<Columns
         Header::Names => reader.byte_headers().map_err(|error| error.to_string())?.clone(),
         Header::Entry => csv::ByteRecord::new(),
     };
+    // A name with a mark in it is no entry's.
+    let end = reader.position().byte();
+    reader.get_mut().is_torn(end);
     let place = |field: &Field| match field {
         Field::Column(at) => Ok(*at),
         Field::Name(name) => {
@@ -348,13 +425,31 @@ fn next_record(
     loop {
         reader.get_mut().left = LONGEST;
         if !reader.read_byte_record(record).map_err(|error| error.to_string())? {
-            let Limited { quotes, last: (line, lines), .. } = *reader.get_ref();
-            return if lines > 1 && quotes % 2 == 1 {
-                let why = "a quotation mark is not closed in the entry that begins on line";
-                Err(format!("{why} {line}: it takes the last {lines} lines of the list"))
-            } else {
-                Ok(None)
+            // The names may be all there is: a mark that is not closed takes the entries into them.
+            return match reader.get_ref().quotation {
+                Quotation::Quoted => {
+                    Err("a quotation mark is not closed in the names of the columns".to_owned())
+                }
+                _ => Ok(None),
             };
+        }
+        let line = record.position().map_or(0, csv::Position::line);
+        let lines = reader.position().line().saturating_sub(line);
+        let end = reader.position().byte();
+        let is_last = end >= reader.get_ref().passed;
+        if is_last && matches!(reader.get_ref().quotation, Quotation::Quoted) {
+            let why = "a quotation mark is not closed in the entry that begins on line";
+            let taken = match lines {
+                0 | 1 => "the last line".to_owned(),
+                lines => format!("the last {lines} lines"),
+            };
+            return Err(format!("{why} {line}: it takes {taken} of the list"));
+        }
+        if reader.get_mut().is_torn(end) {
+            return Err(format!(
+                "a quotation mark of the entry that begins on line {line} is closed on a later line, and text follows: \
+                 it may have taken several entries for one"
+            ));
         }
         if record.len() > 1 || cell(record, 0).is_some_and(|cell| !cell.is_empty()) {
             break;
@@ -364,8 +459,6 @@ fn next_record(
     let ends_in =
         if reader.get_mut().has_quoted_return(end) { LineEnd::Feed } else { LineEnd::ReturnAndFeed };
     let line = record.position().map_or(0, csv::Position::line);
-    let lines = reader.position().line().saturating_sub(line);
-    reader.get_mut().last = (line, lines);
     let cell = |at: usize| match ends_in {
         LineEnd::Feed => record.get(at),
         LineEnd::ReturnAndFeed => cell(record, at),
@@ -553,9 +646,44 @@ mod tests {
         let csv = fields(FileFormat::Csv, Header::Names, &["id"]);
         let error = read(b"id\na\n\"b\n c\nd\n", &csv).unwrap_err();
         assert!(error.contains("on line 3: it takes the last"), "{error}");
+        for (torn, line) in [("id,note\na,x\n", 3), ("id,note\n", 2)] {
+            let torn = format!("{torn}b,\"5 inch\nc,y\nd,\"6\" inch\ne,z\n");
+            let error = read(torn.as_bytes(), &csv).unwrap_err();
+            assert!(error.contains(&format!("begins on line {line} is closed on a later line")), "{error}");
+        }
+        for last in ["\"b\n", "\"b", "x,\"b\"\"\n"] {
+            let error = read(format!("id\na\n{last}").as_bytes(), &csv).unwrap_err();
+            assert!(error.contains("on line 3: it takes the last line"), "{error}");
+        }
+        // What is well quoted may have any number of lines, and what is torn in one line takes no other.
+        let whole = "\u{feff}\"id\",note\r\na,\"x \"\"y\"\"\r\nz\"\r\n\"b\" c,\"\"\n\"\"\"d\",\"5\"\"\"\n";
+        let found: Vec<_> =
+            keys(&read(whole.as_bytes(), &csv).unwrap()).into_iter().map(|(_, key)| key).collect();
+        assert_eq!(found, ["a", "b c", "\"d"]);
+        let unclosed = read(b"\"id\",\"note\na,1\n", &csv).unwrap_err();
+        assert!(unclosed.contains("not closed in the names of the columns"), "{unclosed}");
+        let names = read(b"id,\"a\" b\n\n\nx,\"1\n2\"\n\n\n\"y\"z,3\n", &csv).unwrap();
+        let names: Vec<_> = keys(&names).into_iter().map(|(_, key)| key).collect();
+        assert_eq!(names, ["x", "yz"]);
         // An inch is no quotation, and a cell may end the list with a line end of its own.
         assert_eq!(keys(&read(b"id\n5\" pipe\nb\n", &csv).unwrap()).len(), 2);
         assert_eq!(keys(&read(b"id\na\n\"b\n c\"\n", &csv).unwrap()).len(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_without_a_writer_is_refused_and_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("list.csv");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (done, finished) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let fields = fields(FileFormat::Csv, Header::Names, &["id"]);
+            let refused = Entries::open(&pipe, &fields).err().map(|error| error.to_string());
+            let _ = done.send(refused);
+        });
+        let refused = finished.recv_timeout(std::time::Duration::from_secs(20)).unwrap().unwrap();
+        assert!(refused.contains("no regular file"), "{refused}");
     }
 
     #[test]
