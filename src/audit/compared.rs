@@ -3,8 +3,7 @@
 use super::AuditOptions;
 use super::pass::{PartitionOutcome, Subject};
 use crate::compare::{self, Comparison, Log, LogSegment, Side, Tail};
-use crate::facts::{Outcome, PartitionFacts};
-
+use crate::facts::{HoleKind, Outcome, PartitionFacts};
 use crate::format::Limits;
 use crate::input::{Inventory, PartitionDir, ReadMode, ReplicaBasis};
 use crate::judgement::replicas::{Kinship, Replica, ReplicaPair};
@@ -103,11 +102,12 @@ pub(super) fn pair<'a>(
     let dir = |at: usize| inventory.partitions.get(at);
     let (leading, other) = (dir(leader)?, dir(at)?);
     let [leading_end, other_end] = comparison.ends;
+    let [leading_log, other_log] = logs;
     let mut pair = ReplicaPair {
         topic: &leading.topic,
         partition: leading.partition,
-        leading: replica(leading, subjects.get(leader)?, leading_end),
-        other: replica(other, subjects.get(at)?, other_end),
+        leading: replica(leading, subjects.get(leader)?, leading_log, leading_end),
+        other: replica(other, subjects.get(at)?, other_log, other_end),
         kinship: kinship(inventory, leading, other),
         comparison,
         tail_fate: None,
@@ -146,8 +146,14 @@ pub(super) fn read_whole<'a>(
         withheld: Some(&outcome.facts.withheld),
         empty_aborts: empty_aborts(&outcome.facts),
         starts_at: None,
+        head_lost_from: head_lost_from(&outcome.facts),
         limits,
     })
+}
+
+/// Where the log begins by its first leader epoch, when its first file is behind that.
+fn head_lost_from(facts: &PartitionFacts) -> Option<Offset> {
+    facts.holes.iter().find(|hole| hole.kind == HoleKind::Head).map(|hole| hole.first_offset)
 }
 
 fn empty_aborts(facts: &PartitionFacts) -> Vec<(ProducerId, Offset)> {
@@ -157,13 +163,22 @@ fn empty_aborts(facts: &PartitionFacts) -> Vec<(ProducerId, Offset)> {
     aborts
 }
 
-fn replica<'a>(dir: &'a PartitionDir, subject: &'a Subject<'_>, log_end: Offset) -> Replica<'a> {
+fn replica<'a>(
+    dir: &'a PartitionDir,
+    subject: &'a Subject<'_>,
+    log: &Log<'_>,
+    log_end: Offset,
+) -> Replica<'a> {
     Replica {
         directory: &dir.display,
         broker_id: dir.broker_id,
         high_watermark: dir.high_watermark,
         leader_epochs: &subject.context.leader_epochs,
         log_end,
+        lost_head: log.head_lost_from.zip(log.first_offset()),
+        // The checkpoint names each log with remote segments, others only where they begin inside of their first file
+        // (`LogManager.checkpointLogStartOffsetsInDir`).
+        may_be_tiered: dir.log_start_checkpoint.is_some() || !subject.context.log_starts_given,
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Log<'f> {
     pub empty_aborts: Vec<(ProducerId, Offset)>,
     /// Nothing below is compared.
     pub starts_at: Option<Offset>,
+    /// Where the log begins that lost its first files: what the other one holds from here on is missing.
+    pub head_lost_from: Option<Offset>,
     /// What one of its batches may ask for.
     pub limits: Limits,
 }

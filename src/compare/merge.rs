@@ -22,8 +22,9 @@ pub(super) fn merge(
     let [Some(first_a), Some(first_b)] = begins else {
         return (comparison, <[Absent; 2]>::default(), <[Absent; 2]>::default());
     };
-    comparison.from =
-        [a.starts_at, b.starts_at].into_iter().flatten().fold(first_a.max(first_b), Offset::max);
+    let should_begin = |log: &Log<'_>, first| log.head_lost_from.unwrap_or(first);
+    let first = should_begin(a, first_a).max(should_begin(b, first_b));
+    comparison.from = [a.starts_at, b.starts_at].into_iter().flatten().fold(first, Offset::max);
     let mut merge = Merge {
         sides: [a, b].map(|log| Cursor {
             log,

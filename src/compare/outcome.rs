@@ -197,7 +197,8 @@ pub enum DecidingKind {
 /// What two logs are to each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// From here on both are to hold the same: the larger of their first offsets.
+    /// From here on both are to hold the same: the larger of their first offsets, or of where one begins that lost
+    /// its first files.
     pub from: Offset,
     /// The first offset of each, by the name of its first segment; `None` for an empty log.
     pub begins: [Option<Offset>; 2],

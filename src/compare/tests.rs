@@ -514,6 +514,24 @@ fn build(sizes: &[usize], planted: Option<(usize, Plant)>, split: usize) -> File
     files(&segments)
 }
 
+#[test]
+fn a_log_that_lost_its_first_files_is_compared_from_where_it_began() {
+    let whole = build(&[3, 3, 3], None, 1);
+    let mut later = build(&[3, 3, 3], None, 1);
+    later.log.segments.remove(0);
+    // Retention took them, and says so.
+    assert!(compared(&whole, &later).agrees());
+    later.log.head_lost_from = Some(Offset(0));
+    let comparison = compared(&whole, &later);
+    assert_eq!(kinds(&comparison), [(DifferenceKind::OnlyA, 0, 2)]);
+    assert_eq!(comparison.last_equal, Some(Offset(8)));
+    // Both lost them: nothing to compare.
+    let mut twin = build(&[3, 3, 3], None, 1);
+    twin.log.segments.remove(0);
+    twin.log.head_lost_from = Some(Offset(0));
+    assert!(compared(&later, &twin).agrees());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

@@ -258,6 +258,9 @@ pub struct PartitionDir {
     pub log_start_offset: Offset,
     /// What says so.
     pub log_start_source: LogStartSource,
+    /// What `log-start-offset-checkpoint` says, also where that lies below the first segment: as it does where segments
+    /// were moved to remote storage.
+    pub log_start_checkpoint: Option<Offset>,
     /// Everything below this offset was flushed.
     pub recovery_point: Option<Offset>,
     /// The first offset that the cleaner has not reached.

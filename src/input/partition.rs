@@ -73,6 +73,7 @@ pub(super) fn read(
         high_watermark: None,
         log_start_offset: Offset(0),
         log_start_source: LogStartSource::FirstSegment,
+        log_start_checkpoint: None,
         recovery_point: None,
         first_dirty_offset: None,
         bytes: 0,
@@ -124,7 +125,8 @@ pub(super) fn read(
         own.high_watermark = of(&around.files.high_watermarks).filter(|_| !grew);
         own.recovery_point = of(&around.files.recovery_points).filter(|_| !grew);
         own.first_dirty_offset = of(&around.files.first_dirty);
-        (own.log_start_offset, own.log_start_source) = log_start(&own, of(&around.files.log_starts));
+        own.log_start_checkpoint = of(&around.files.log_starts);
+        (own.log_start_offset, own.log_start_source) = log_start(&own, own.log_start_checkpoint);
     } else {
         (own.log_start_offset, own.log_start_source) = log_start(&own, None);
     }

@@ -3,10 +3,15 @@
 use super::super::draft::{capped, count, dropped, kept, lines};
 use super::{RANGES, ReplicaPair, draft, place};
 use crate::compare::{DecidingKind, DifferenceKind, Side};
-use crate::finding::{Cause, Code, Confidence, DivergentRange, Finding};
+use crate::finding::{Cause, Code, Confidence, DivergentRange, Finding, Severity};
 
 pub(super) fn finding(topic: &str, pairs: &[&ReplicaPair<'_>]) -> Finding {
-    let title = format!("{topic}: replicas hold different records in {}", partitions(pairs));
+    let only_heads = pairs.iter().all(|pair| pair.lacks_its_head().is_some());
+    let title = if only_heads {
+        format!("{topic}: a replica lacks the first files of its log in {}", partitions(pairs))
+    } else {
+        format!("{topic}: replicas hold different records in {}", partitions(pairs))
+    };
     let mut finding = draft(Code::ReplicaDivergence, topic, pairs.iter().copied(), title);
     let only_decided = pairs.iter().all(|pair| pair.comparison.differences.is_empty());
     if only_decided {
@@ -16,6 +21,17 @@ pub(super) fn finding(topic: &str, pairs: &[&ReplicaPair<'_>]) -> Finding {
     let may_be_compaction = pairs.iter().all(|pair| pair.comparison.may_be_compaction());
     if may_be_compaction {
         finding.confidence = Confidence::Possible;
+    }
+    if only_heads {
+        // Each broker removes local segments by its own clock once they were moved away (KIP-405).
+        let side =
+            |pair: &ReplicaPair<'_>| pair.lacks_its_head().map(|side| pair.replica(side).may_be_tiered);
+        if pairs.iter().all(|pair| side(pair) == Some(true)) {
+            finding.confidence = Confidence::Possible;
+            finding.severity = Severity::Low;
+        } else {
+            finding.confidence = finding.confidence.min(Confidence::Likely);
+        }
     }
     finding.facts = capped(pairs.iter().flat_map(|pair| apart_words(pair)), "facts");
     let cleaned: u64 =
@@ -51,6 +67,12 @@ pub(super) fn finding(topic: &str, pairs: &[&ReplicaPair<'_>]) -> Finding {
         dropped("damage", "bytes that cannot be read were not compared"),
         kept("files of two times", "segments that were copied while the broker changed them, or mixed from two copies"),
     ]);
+    if pairs.iter().any(|pair| pair.lacks_its_head().is_some()) {
+        finding.alternatives.push(kept(
+            "tiered storage",
+            "a topic with remote segments keeps the leader epochs of what it moved away, and each broker deletes its local files by itself",
+        ));
+    }
     finding.would_settle = lines([
         "a third replica of the partition",
         "the logs of both brokers about recovery, truncation and failed disks",
@@ -83,6 +105,16 @@ fn apart_words(pair: &ReplicaPair<'_>) -> Vec<String> {
             line = format!("{line}; they are equal again, up to offset {equal}");
         }
         words.push(line);
+    }
+    for side in [Side::A, Side::B] {
+        if let Some((first, file)) = pair.replica(side).lost_head {
+            words.push(format!(
+                "{}: the first leader epoch of {} begins at offset {first}, its first file at {file}: retention and DeleteRecords \
+                 move both",
+                pair.name(),
+                place(pair.replica(side))
+            ));
+        }
     }
     for (kind, what) in [
         (DecidingKind::NewestValue, "newest value of a key"),

@@ -19,7 +19,7 @@ mod leader_epochs;
 mod old_tail;
 
 use super::draft::{about, finding, kept};
-use crate::compare::{Comparison, DifferenceKind, Epochs, Side, TailFate};
+use crate::compare::{Comparison, Difference, DifferenceKind, Epochs, Side, TailFate};
 use crate::facts::UncleanElection;
 use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding};
 use crate::units::{LeaderEpoch, Offset};
@@ -65,6 +65,10 @@ pub struct Replica<'a> {
     pub leader_epochs: &'a [(LeaderEpoch, Offset)],
     /// The offset behind its last batch.
     pub log_end: Offset,
+    /// Where its log begins by its first leader epoch, and by its first file, where that is behind it.
+    pub lost_head: Option<(Offset, Offset)>,
+    /// Whether files at its head may be in remote storage.
+    pub may_be_tiered: bool,
 }
 
 /// What makes two directories replicas of one partition.
@@ -186,6 +190,27 @@ impl ReplicaPair<'_> {
         };
         epochs.is_empty()
             || epochs.iter().any(|(epoch, start)| *epoch == differing.smallest && *start <= first)
+    }
+
+    /// The side whose first files are gone, where the other one holds what was in them and nothing else differs.
+    fn lacks_its_head(&self) -> Option<Side> {
+        let comparison = &self.comparison;
+        if comparison.differences_omitted > 0 || !comparison.deciding.is_empty() {
+            return None;
+        }
+        [Side::A, Side::B].into_iter().find(|side| {
+            let only_the_other = match side {
+                Side::A => DifferenceKind::OnlyB,
+                Side::B => DifferenceKind::OnlyA,
+            };
+            let is_below = |difference: &Difference, file: Offset| {
+                difference.kind == only_the_other && difference.last_offset < file
+            };
+            self.replica(*side).lost_head.is_some_and(|(_, file)| {
+                let differences = &comparison.differences;
+                !differences.is_empty() && differences.iter().all(|difference| is_below(difference, file))
+            })
+        })
     }
 
     /// Whether the other replica holds nothing else than the one that leads, as far as it reaches.

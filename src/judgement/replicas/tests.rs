@@ -1,5 +1,5 @@
 use super::*;
-use crate::compare::{Deciding, DecidingKind, Difference, Fate, Loss, Rest, Writers};
+use crate::compare::{Deciding, DecidingKind, Fate, Loss, Rest, Writers};
 use crate::finding::Severity;
 use crate::units::ProducerId;
 
@@ -23,6 +23,8 @@ fn pair(comparison: Comparison) -> ReplicaPair<'static> {
         high_watermark: Some(Offset(36)),
         leader_epochs,
         log_end,
+        lost_head: None,
+        may_be_tiered: false,
     };
     ReplicaPair {
         topic: "orders",
@@ -252,4 +254,37 @@ fn without_brokers_or_cluster_nothing_is_certain() {
         assert_eq!(finding.confidence, confidence);
         assert!(finding.alternatives[0].kept);
     }
+}
+
+#[test]
+fn a_replica_without_the_first_files_of_its_log_is_told_by_what_the_other_holds() {
+    let only = |kind, first: i64, last: i64| Difference {
+        kind,
+        first_offset: Offset(first),
+        last_offset: Offset(last),
+        records: [9, 0],
+        leader_epochs: [Some(epoch(0)), None],
+        writers: [writers(&[1]), writers(&[])],
+    };
+    let told = |differences: Vec<Difference>, lost_head, may_be_tiered| {
+        let first_difference = differences.first().map(|difference| difference.first_offset);
+        let comparison = Comparison { differences, first_difference, ..equal() };
+        let mut pair = pair(comparison);
+        (pair.other.lost_head, pair.other.may_be_tiered) = (lost_head, may_be_tiered);
+        let agrees = pair.agrees();
+        let finding = judge(&[pair]).pop();
+        (agrees, finding.map(|finding| (finding.title, finding.severity, finding.confidence)))
+    };
+    let lost = Some((Offset(0), Offset(9)));
+    let head = || "orders: a replica lacks the first files of its log in 1 partition".to_owned();
+    let below = || vec![only(DifferenceKind::OnlyA, 0, 8)];
+    assert_eq!(told(below(), lost, false), (false, Some((head(), Severity::High, Confidence::Likely))));
+    assert_eq!(told(below(), lost, true), (false, Some((head(), Severity::Low, Confidence::Possible))));
+    // Something else differs, or no file is gone.
+    let other = "orders: replicas hold different records in 1 partition".to_owned();
+    let apart = (false, Some((other, Severity::High, Confidence::Certain)));
+    assert_eq!(told(vec![only(DifferenceKind::OnlyA, 0, 10)], lost, true), apart);
+    assert_eq!(told(below(), None, true), apart);
+    // Nobody holds what both removed.
+    assert_eq!(told(Vec::new(), lost, false), (true, None));
 }
