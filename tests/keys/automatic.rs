@@ -1,6 +1,7 @@
 //! What `scan` makes of topics without being told a key.
 
-use super::{json_of, run, write_bytes, write_topic};
+use super::{START, json_of, run, write_bytes, write_topic};
+use dedup_audit::testkit::{SegmentBuilder, batch};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -165,6 +166,101 @@ fn a_random_field_that_is_new_in_a_range_that_came_again_is_a_nonce() {
     assert_eq!(report["topics"][0]["identity"]["volatile"], json!(["json:/id"]), "{}", why(&report));
     // Some are between equal payments that are none.
     assert!(surplus(&report) >= 80, "{report:#}");
+}
+
+/// Writes what several producers sent, each record in a batch of its own.
+fn write_by(home: &Path, topic: &str, records: impl IntoIterator<Item = (i64, String, Value)>) {
+    let mut sequences = std::collections::BTreeMap::new();
+    let mut segment = SegmentBuilder::new();
+    for (at, (producer, key, value)) in (0..).zip(records) {
+        let sequence: &mut i32 = sequences.entry(producer).or_default();
+        let one = batch().producer(producer, 0, *sequence).time(START + at * 1000);
+        segment = segment.batch(one.record(key, value.to_string()));
+        *sequence += 1;
+    }
+    std::fs::create_dir_all(home.join(topic)).unwrap();
+    std::fs::write(home.join(topic).join("00000000000000000000.log"), segment.bytes()).unwrap();
+}
+
+/// A customer who buys one of three things, and nothing says which time it is.
+fn coffee(n: u64) -> (String, Value) {
+    let drawn = mixed(n);
+    let product = match drawn / 300 % 3 {
+        0 => "espresso",
+        1 => "latte",
+        _ => "mocha",
+    };
+    (format!("customer-{}", drawn % 300), json!({"product": product}))
+}
+
+fn findings<'a>(report: &'a Value, code: &str) -> Vec<&'a Value> {
+    report["findings"].as_array().unwrap().iter().filter(|one| one["code"] == code).collect()
+}
+
+fn keeps_equal_events(finding: &Value) -> bool {
+    let mut rivals = finding["alternatives"].as_array().unwrap().iter();
+    rivals.any(|rival| rival["code"] == "equal events" && rival["kept"] == true)
+}
+
+#[test]
+fn equal_purchases_that_two_producers_sent_are_possibly_copies_and_possibly_equal() {
+    for seed in 0..3 {
+        let home = tempfile::tempdir().unwrap();
+        let one = |n: u64| {
+            let (key, value) = coffee(n + seed * 10_000);
+            (4000 + (mixed(n + 77) >> 20 & 1).cast_signed(), key, value)
+        };
+        write_by(home.path(), "sales-0", (0..1200).map(one));
+        let report = scan(home.path());
+        let found = findings(&report, "concurrent-producers");
+        assert!(!found.is_empty(), "{report:#}");
+        for finding in found {
+            assert_eq!(finding["confidence"], "possible", "{finding:#}");
+            assert!(keeps_equal_events(finding), "{finding:#}");
+        }
+    }
+}
+
+#[test]
+fn equal_purchases_of_one_session_after_the_other_are_possibly_copies_and_possibly_equal() {
+    for seed in 0..6 {
+        let home = tempfile::tempdir().unwrap();
+        let one = |n: u64| {
+            let (key, value) = coffee(n + seed * 10_000);
+            (4000 + (n / 600).cast_signed(), key, value)
+        };
+        write_by(home.path(), "sales-0", (0..1200).map(one));
+        let report = scan(home.path());
+        let found = findings(&report, "resend-new-session");
+        assert!(!found.is_empty(), "{report:#}");
+        for finding in found {
+            assert_eq!(finding["confidence"], "possible", "{finding:#}");
+            assert!(keeps_equal_events(finding), "{finding:#}");
+        }
+    }
+}
+
+#[test]
+fn what_two_instances_both_sent_in_one_order_is_likely_copied_although_no_key_tells() {
+    let home = tempfile::tempdir().unwrap();
+    let mut next = [0, 0];
+    let both = (0..400).map(|n| {
+        let instance = usize::from(mixed(n) >> 20 & 1 == 1);
+        next[instance] += 1;
+        let order: u64 = next[instance];
+        (
+            4000 + i64::from(instance == 1),
+            format!("customer-{}", mixed(order) % 60),
+            json!({"amount": mixed(order) >> 30}),
+        )
+    });
+    write_by(home.path(), "sales-0", both.collect::<Vec<_>>());
+    let report = scan(home.path());
+    assert_eq!(report["topics"][0]["identity"]["key"], "content", "{}", why(&report));
+    let found = findings(&report, "concurrent-producers");
+    let [both] = found[..] else { panic!("{report:#}") };
+    assert_eq!(both["confidence"], "likely", "{both:#}");
+    assert!(!keeps_equal_events(both));
 }
 
 #[test]

@@ -6,7 +6,8 @@
 use super::alive::Alive;
 use super::episode::Episode;
 use super::pair::{Begun, Pair};
-use super::phrase::{pairs_of, records, session_life, were};
+use super::phrase::{pairs_of, records, session_life, were_told};
+use super::undetermined::equal_by_chance;
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
 use crate::relations::SessionNote;
@@ -53,12 +54,14 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         0..=2 => "two producers".to_owned(),
         more => format!("{more} producers"),
     };
+    let by_chance = episode.is_as_by_chance();
+    let confidence = if by_chance { Confidence::Possible } else { Confidence::Likely };
     Words {
-        confidence: Confidence::Likely,
+        confidence,
         title: format!(
             "{copies} of {} {} written by {number} that were alive at the same time",
             episode.topic_name(),
-            were(episode.surplus())
+            were_told(episode.surplus(), confidence)
         ),
         cause: Some(if one_only_repeats(episode) && sessions.len() <= 2 {
             cause(
@@ -71,7 +74,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             cause("two instances work on the same events", Confidence::Likely)
         }),
         facts,
-        alternatives: vec![
+        alternatives: by_chance.then(equal_by_chance).into_iter().chain([
             if behind == 0 {
                 dropped("resend-new-session", "the copies' writers did not begin after the originals")
             } else {
@@ -89,10 +92,15 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "pipeline-replay",
                 "each could be fed by an input that was delivered to all of them; how they share their input is not in these files",
             ),
-        ],
-        would_settle: lines([
-            "which hosts and applications had these producer ids, and how they share the work",
-        ]),
+        ])
+        .collect(),
+        would_settle: by_chance
+            .then(|| "whether an id in the records tells these events apart (dedup-audit keys looks for one)".to_owned())
+            .into_iter()
+            .chain(lines([
+                "which hosts and applications had these producer ids, and how they share the work",
+            ]))
+            .collect(),
         advice: lines([
             "find the other instance: a deployment that overlaps, a lost lock, two schedulers",
             "drop repeats by business key in the consumers",

@@ -16,6 +16,11 @@ use std::rc::Rc;
 /// Surplus copies of one event that a report lists: a key may be stored ten million times.
 const COPIES: usize = 100;
 
+/// Offsets between a copy and what it repeats that are no chance.
+const SOON: i64 = 8;
+/// Sequences, or offsets, from one copy to the next of one stretch: one record between them may be another.
+const GAP: i64 = 2;
+
 /// Partitions that are told one by one.
 const PARTITIONS: usize = 4;
 
@@ -164,6 +169,54 @@ impl<'r> Episode<'r> {
     pub(super) fn is_by_content(&self) -> bool {
         let topic = usize::try_from(self.topic).ok().and_then(|at| self.relations.topics.get(at));
         topic.is_some_and(|topic| topic.identity == "content")
+    }
+
+    /// Whether the events are told by their content alone, and nothing shows that what came again is the same: equal
+    /// events of an application are spread over a topic as chance has it.
+    ///
+    /// Copies come with the client time of what they repeat, soon behind it, or go on where what the other session
+    /// wrote goes on, whichever of the two is ahead; of half of them that is asked.
+    pub(super) fn is_as_by_chance(&self) -> bool {
+        self.is_by_content() && self.in_order().saturating_mul(2) < self.surplus()
+    }
+
+    /// How many copies stand as copies do.
+    fn in_order(&self) -> usize {
+        let behind_each_other = |pair: &Pair<'_>| {
+            let offsets = pair.later.offset.0.checked_sub(pair.earlier.offset.0);
+            pair.same_partition() && offsets.is_some_and(|offsets| (0..=SOON).contains(&offsets))
+        };
+        let stands_alone = |pair: &Pair<'_>| pair.level <= Level::E3 || behind_each_other(pair);
+        // The same session first, so that it does not matter which of two instances was ahead.
+        let places = self.pairs().map(|pair| {
+            let place = |copy: &StoredCopy| {
+                let session = copy.session.map_or(-1, i64::from);
+                let sequence = copy.sequence.map_or(-1, |sequence| i64::from(sequence.get()));
+                [session, copy.partition.into(), copy.offset.0, sequence]
+            };
+            let (one, other) = (place(&pair.earlier), place(&pair.later));
+            let ([a, b, c, d], [e, f, g, h]) = if one <= other { (one, other) } else { (other, one) };
+            [a, b, e, f, c, d, g, h, stands_alone(&pair).into()]
+        });
+        let mut before: Option<[i64; 9]> = None;
+        let mut in_order = 0;
+        for place in self.relations.groups.sorted(places) {
+            let goes_on = before.is_some_and(|before| {
+                let step = |at: usize| place[at].checked_sub(before[at]);
+                let steps = |one, other, most| {
+                    [step(one), step(other)]
+                        .iter()
+                        .all(|step| step.is_some_and(|step| (1..=most).contains(&step)))
+                };
+                // What others wrote between them has no sequence of theirs.
+                let by_sequence =
+                    before[5] >= 0 && before[7] >= 0 && steps(5, 7, GAP) && steps(4, 6, i64::MAX);
+                before[..4] == place[..4] && (by_sequence || steps(4, 6, GAP))
+            });
+            in_order += usize::from(goes_on || place[8] == 1);
+            before = Some(place);
+        }
+        in_order
     }
 
     fn topic_note(&self) -> Option<&'r TopicNote> {

@@ -10,6 +10,7 @@ use super::phrase::{pairs_of, records, session_life, were_told};
 use super::publication::{News, Overlap};
 use super::reread;
 use super::resumed::Restart;
+use super::undetermined::equal_by_chance;
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::moment;
 use crate::finding::{Confidence, Level, Visibility};
@@ -107,7 +108,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     } else {
         None
     };
-    let weak = episode.is_by_content() && row < ROW;
+    let weak = episode.is_by_content() && (row < ROW || !whole && episode.is_as_by_chance());
     let sessions = episode.sessions();
     if sessions.len() > 2 {
         facts.push(format!("{} sessions wrote these events one after the other", sessions.len()));
@@ -125,7 +126,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     if done_twice {
         facts.push("originals and copies are in committed transactions".to_owned());
     }
-    if row >= ROW {
+    if row >= ROW && !weak {
         let events = episode.groups_count();
         facts.insert(
             0,
@@ -214,7 +215,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "broker-dedup-lost",
                 "the writer's identity differs, so the broker had nothing to compare",
             ),
-            if weak {
+            if weak && row >= ROW {
+                equal_by_chance()
+            } else if weak {
                 kept(
                     "equal events",
                     "no key tells these events apart, and they do not come again in a row: they may be different events with equal content",

@@ -113,6 +113,14 @@ fn equal_events() -> Alternative {
     kept("equal events", "no key tells these events apart: they may be different events with equal content")
 }
 
+/// The same where what came again is spread as by chance.
+pub(super) fn equal_by_chance() -> Alternative {
+    kept(
+        "equal events",
+        "no key tells these events apart, and they do not come again in the order of what they repeat: they may be different events with equal content",
+    )
+}
+
 /// One content that two sessions wrote.
 fn lone_content(episode: &Episode<'_>, earlier: &str, later: &str) -> Words {
     let pair = episode.pairs().next();
