@@ -316,7 +316,7 @@ mod tests {
             if mixed(n as u64) % 10 < 8 {
                 readings[device] += 1;
             }
-            ((n / 500) as i64, device * 10_000 + readings[device])
+            (i64::try_from(n / 500).unwrap(), device * 10_000 + readings[device])
         });
         assert_eq!(come_again(read.collect::<Vec<_>>()), Repeated::AsByChance);
     }
@@ -342,7 +342,7 @@ mod tests {
             .flat_map(|(producer, contents)| contents.map(move |content| (producer, content)))
             .zip(0_i64..)
             .map(|((producer, content), time)| Rest {
-                partition: drawn(time as u64, 3),
+                partition: drawn(time.cast_unsigned(), 3),
                 producer,
                 time,
                 content,

@@ -195,8 +195,11 @@ impl<'r> Episode<'r> {
                 [session, copy.partition.into(), copy.offset.0, sequence]
             };
             let (one, other) = (place(&pair.earlier), place(&pair.later));
-            let ([a, b, c, d], [e, f, g, h]) = if one <= other { (one, other) } else { (other, one) };
-            [a, b, e, f, c, d, g, h, stands_alone(&pair).into()]
+            let (first, second) = if one <= other { (one, other) } else { (other, one) };
+            let ([of, within, at, sequence], [other_of, other_within, other_at, other_sequence]) =
+                (first, second);
+            let alone = stands_alone(&pair).into();
+            [of, within, other_of, other_within, at, sequence, other_at, other_sequence, alone]
         });
         let mut before: Option<[i64; 9]> = None;
         let mut in_order = 0;
