@@ -8,9 +8,9 @@
 //! an open transaction, and the sequence at which the files begin.
 //!
 //! A snapshot is written when a segment begins, and at a clean stop (`UnifiedLog.roll`, `close`). So one behind
-//! the end of the log means that files are missing there. The files of a running broker are of different moments, and a
-//! copy may have the beginning of what was still written: there it counts where the log ends just where an
-//! earlier snapshot says that a segment began.
+//! the end of the log means that files are missing there. The files of a running broker are of different moments, and
+//! its snapshots may be younger than the copy of its segments: there it counts where the log ends just where an index
+//! without its segment says that one had begun.
 //!
 //! Source: `ProducerStateManager.takeSnapshot`, `removeExpiredProducers`,
 //! `ProducerAppendInfo.appendEndTxnMarker`; KAFKA-9144, KAFKA-7190; 0.11 names the marker's offset instead of
@@ -131,8 +131,7 @@ impl SnapshotCheck {
         }
         // A copy of a running broker has files of different moments, and behind damage the end of
         // the log is not known.
-        let a_segment_began = context.snapshots.iter().any(|snapshot| snapshot.offset == end)
-            && !context.segment_bases.contains(&end);
+        let a_segment_began = context.indexes_without_segment.contains(&end);
         let end_is_known =
             (context.clean_shutdown != Some(false) || a_segment_began) && !continuity.ends_in_damage();
         while let Some(snapshot) = self.peek(context) {

@@ -253,7 +253,7 @@ fn alternatives(
         if unclean {
             alternatives.push(kept(
                 "running broker",
-                "these logs were not closed cleanly: snapshots that were copied long after the segments look like this",
+                "these logs were not closed cleanly: snapshots and indexes that were copied long after the segments look like this",
             ));
         }
     }
@@ -418,16 +418,19 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_behind_a_log_that_was_not_closed_counts_where_the_log_ends_with_a_segment() {
-        let told = |numbers: &[i64], script: &str| {
+    fn a_snapshot_behind_a_log_that_was_not_closed_counts_where_an_index_lacks_its_segment() {
+        let told = |index: i64, script: &str| {
             let snapshot = |&number: &i64| Snapshot {
                 file: format!("{number:020}.snapshot"),
                 offset: Offset(number),
                 entries: Ok(Vec::new()),
             };
-            let snapshots = numbers.iter().map(snapshot).collect();
-            let context =
-                PartitionContext { snapshots, clean_shutdown: Some(false), ..PartitionContext::default() };
+            let context = PartitionContext {
+                snapshots: [7, 14].iter().map(snapshot).collect(),
+                indexes_without_segment: vec![Offset(index)],
+                clean_shutdown: Some(false),
+                ..PartitionContext::default()
+            };
             let (context, facts) = fold_in(context, script);
             let findings = judge(&[(&context, &facts)]);
             let rival = findings
@@ -437,11 +440,11 @@ mod tests {
             (findings.into_iter().flat_map(|f| f.snapshots).map(|s| s.file).collect::<Vec<_>>(), rival)
         };
         let lost = (vec!["orders-0/00000000000000000014.snapshot".to_owned()], true);
-        assert_eq!(told(&[7, 14], TWO), lost);
-        assert_eq!(told(&[5, 14], TWO), (Vec::new(), false));
-        assert_eq!(told(&[7], TWO), (Vec::new(), false));
-        assert_eq!(told(&[7, 14], "D 5/0 0..4; D 6/0 0..0; D 5/0 5..5; roll"), (Vec::new(), false));
-        assert_eq!(told(&[7, 14], "D 5/0 0..4; D 6/0 0..0; D 5/0 5..5; damage"), (Vec::new(), false));
+        assert_eq!(told(7, TWO), lost);
+        // A copy that has the beginning of what was still written, and younger snapshots.
+        assert_eq!(told(14, TWO), (Vec::new(), false));
+        assert_eq!(told(3, TWO), (Vec::new(), false));
+        assert_eq!(told(7, &format!("{TWO}; damage")), (Vec::new(), false));
     }
 
     #[test]
