@@ -121,7 +121,7 @@ pub(super) const OFFSET_REUSE: Explanation = Explanation {
 
 pub(super) const SNAPSHOT_MISMATCH: Explanation = Explanation {
     code: Code::SnapshotMismatch,
-    meaning: "a producer snapshot contradicts the log, is damaged or missing, or lacks a producer that it should hold",
+    meaning: "a producer snapshot contradicts the log, is damaged, or lacks a producer that it should hold",
     shows: "A .snapshot file is what a broker remembers of the producers after a restart. This one has a bad \
             checksum or length, or names another last sequence than the log holds at that place, or misses a \
             producer that had written shortly before, or names another coordinator than the last marker, or covers more \
