@@ -135,7 +135,7 @@ pub(super) fn read_whole<'a>(
     let segments = subject.segments.iter().map(|segment| LogSegment {
         place: segment.place.clone(),
         base: segment.base,
-        next_base: segment.next_base,
+        next_base: segment.upper,
         len: segment.len,
         identity: segment.identity,
         tail: segment.tail,

@@ -302,6 +302,7 @@ mod tests {
             place: FilePlace::on_disk(file.path()),
             base: Offset(0),
             next_base: None,
+            upper: None,
             len,
             identity: None,
             tail: TailExpectation::MayBeTorn,

@@ -16,6 +16,7 @@ mod abort_indexes;
 mod advice;
 mod assemble;
 mod batches;
+mod beyond;
 mod chunks;
 mod closings;
 mod compared;

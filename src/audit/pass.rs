@@ -6,6 +6,7 @@
 //! that telling damage from data needs.
 
 use super::batches::LargeBatches;
+use super::beyond::Beyond;
 use super::chunks::{Chunk, ChunkReader, ChunkSource, Stop, Task};
 use super::deferral::{Deferral, Repeats};
 use super::followed::{NotFollowed, are_side_by_side};
@@ -56,6 +57,8 @@ pub(super) struct SubjectSegment {
     pub(super) base: Offset,
     /// Where the next segment begins.
     pub(super) next_base: Option<Offset>,
+    /// Where the next segment begins that holds anything: no offset of this one reaches it.
+    pub(super) upper: Option<Offset>,
     pub(super) len: u64,
     /// Which file it was when it was found.
     pub(super) identity: Option<FileIdentity>,
@@ -85,7 +88,7 @@ impl SubjectSegment {
         next_offset: Option<Offset>,
     ) -> SegmentScanner<S> {
         let scanner = SegmentScanner::new(source, self.base, self.tail).starting_at(position, next_offset);
-        match self.next_base {
+        match self.upper {
             Some(next) => scanner.before(next),
             None => scanner,
         }
@@ -373,6 +376,8 @@ struct Current<'s> {
     outcome: PartitionOutcome,
     /// The batches out of line of which the last damage note tells.
     out_of_line: Option<OutOfLine>,
+    /// Batches at offsets of a later file.
+    beyond: Beyond,
     /// The newest damage note about bytes between batches, and the batches that were read behind them.
     behind: Option<(usize, u64)>,
 }
@@ -497,6 +502,7 @@ impl<'s> Fold<'s> {
             },
             outcome: PartitionOutcome::default(),
             out_of_line: None,
+            beyond: Beyond::default(),
             behind: None,
         });
     }
@@ -511,6 +517,7 @@ impl<'s> Fold<'s> {
 
     fn try_close(&mut self, mut current: Current<'s>) -> Result<(), AuditError> {
         current.leave_segment();
+        std::mem::take(&mut current.beyond).finish(&mut current.outcome);
         let Current { ledger, readable, trail, mut outcome, .. } = current;
         outcome.facts = ledger.finish()?;
         outcome.side_by_side = are_side_by_side(&outcome.facts.epochs, self.producers)?;
@@ -576,7 +583,8 @@ impl<'s> Fold<'s> {
                 Ok(Some(SegmentItem::Suspect(suspect))) => {
                     current.take(at, std::mem::take(&mut gathered), &mut self.kept)?;
                     let damage = suspect.damage.clone();
-                    let base_offset = suspect.batch.header.base_offset;
+                    let header = suspect.batch.header.clone();
+                    let base_offset = header.base_offset;
                     if let Some(batch) = suspect.in_line() {
                         current.outcome.bytes_read += damage.length;
                         self.lanes.take(&batch, at, &subject.lane, &mut gathered);
@@ -586,10 +594,16 @@ impl<'s> Fold<'s> {
                         // Its offsets lie, so a hole around it is not the cleaner's or a file's.
                         current.ledger.damage(at, &damage);
                         // An offset far ahead of its place is used once; one that comes back is not.
-                        if current.next_offset.is_some_and(|next| base_offset < next) {
+                        let steps_back = current.next_offset.is_some_and(|next| base_offset < next);
+                        if steps_back {
                             current.outcome.reused.push((at, damage.clone()));
                         }
+                        let told = damage.clone();
                         current.note_out_of_line(at, damage, base_offset);
+                        if !steps_back && segment.upper.is_some_and(|upper| header.last_offset() >= upper) {
+                            let note = current.outcome.damage.len().saturating_sub(1);
+                            current.beyond.add(header, at, told, note);
+                        }
                     }
                 }
                 Ok(Some(SegmentItem::Damage(damage))) => {
@@ -687,6 +701,7 @@ impl Current<'_> {
         }
         for (fact, &readable) in gathered.facts.iter().zip(&gathered.readable) {
             self.ledger.batch(fact);
+            self.beyond.meet(&fact.header, segment);
             if let Some((_, Some(walk))) = &mut self.walk {
                 walk.batch(&fact.header, fact.position);
             }

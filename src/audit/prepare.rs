@@ -133,6 +133,7 @@ pub(super) fn subject<'p>(
             place: segment.place.clone(),
             base: segment.base,
             next_base: None,
+            upper: None,
             len: segment.len,
             identity: segment.identity,
             indexes: Checked::default(),
@@ -144,6 +145,9 @@ pub(super) fn subject<'p>(
     let clean_shutdown = log_dir.and_then(|log_dir| log_dir.clean_shutdown);
     for (at, (segment, file)) in segments.iter_mut().zip(&dir.segments).enumerate() {
         segment.next_base = bases.get(at + 1).copied();
+        // A file that holds nothing takes no offsets from the one before.
+        let behind = dir.segments.get(at.saturating_add(1)..).unwrap_or_default();
+        segment.upper = behind.iter().find(|next| next.len > 0).map(|next| next.base);
         segment.indexes = Checked::of(dir, file, segment.next_base, clean_shutdown);
     }
     let snapshots = snapshots::read(dir);

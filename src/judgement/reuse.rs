@@ -1,7 +1,7 @@
 //! `offset-reuse`: one offset stands for two contents in one replica.
 //!
 //! Evidence: offsets that step back or repeat inside a log. A leader only counts up
-//! (`UnifiedLog.append`), so this is a power loss that left an old tail behind, a restore over a
+//! (`UnifiedLog.append`), and never goes back to a file that another one follows, so this is a power loss that left an old tail behind, a restore over a
 //! live log, or files of two replicas in one directory. Consumers disagree on what they get.
 
 use super::draft::{about, capped, count, dropped, finding, kept, lines};

@@ -232,6 +232,10 @@ impl<S: ByteSource> SegmentScanner<S> {
                     Some(base) => {
                         self.order.advance(base, base.plus(i64::from(header.last_offset_delta)).next());
                     }
+                    // Right by its neighbours, and beyond what this file may hold.
+                    None if self.order.lowest == Some(header.base_offset) => {
+                        self.order.advance(header.base_offset, header.last_offset().next());
+                    }
                     None => self.order.pass(header.last_offset().next()),
                 }
                 let damage = Damage {

@@ -5,6 +5,9 @@
 //! steps back for good (a restored copy, a power loss), the batches are in order among themselves
 //! but repeat offsets that were there before.
 //!
+//! A batch that goes on from the one before and reaches the offset at which the next segment begins is right by its
+//! neighbours and wrong by its file: from there on the other file is the log (`LogSegments.floorSegment`).
+//!
 //! Compaction leaves holes, so a step forward alone says nothing. It stays in doubt until a batch
 //! behind it fits: where damage follows, the log may go on below it.
 
@@ -98,10 +101,18 @@ impl Order {
     ) -> io::Result<Place> {
         let end = position.saturating_add(size);
         let Some(lowest) = self.lowest else { return Ok(Place::Fits) };
-        if header.base_offset == lowest {
-            return Ok(Place::Fits);
-        }
         let (base, last) = (header.base_offset, header.last_offset());
+        if base == lowest {
+            if last < self.upper || header.is_legacy() {
+                return Ok(Place::Fits);
+            }
+            let detail = format!(
+                "offsets {base} to {last} in a file behind which another one begins at {}",
+                self.upper
+            );
+            let missing = (base < self.upper).then(|| (base, self.upper.plus(-1)));
+            return Ok(Place::Misplaced { belongs_at: None, missing, detail });
+        }
         // Where this batch would end if it began right behind the one before.
         let joined = Some(lowest.plus(i64::from(header.last_offset_delta)).next())
             .filter(|_| self.exact && header.records_count.is_some());

@@ -37,6 +37,26 @@ fn the_last_batch_is_held_against_the_next_segment() {
 }
 
 #[test]
+fn batches_that_go_on_past_the_next_segment_are_not_of_this_one() {
+    let segment = (0..4).fold(SegmentBuilder::new(), |segment, _| segment.batch(records(3)));
+    let bytes = segment.bytes();
+    let good = |next| {
+        let scanner = SegmentScanner::new(bytes.as_slice(), Offset(0), TailExpectation::MustBeWhole)
+            .before(Offset(next));
+        let seen = collect(scanner, bytes.len());
+        let fits = |item: &Seen| match item {
+            Seen::Good { .. } => true,
+            Seen::Suspect { kind: DamageKind::BadOffset, belongs_at: None, .. } => false,
+            other => panic!("{other:?}"),
+        };
+        seen.iter().map(fits).collect::<Vec<_>>()
+    };
+    assert_eq!(good(12), [true; 4]);
+    assert_eq!(good(6), [true, true, false, false]);
+    assert_eq!(good(5), [true, false, false, false], "one that reaches into the next file");
+}
+
+#[test]
 fn where_the_log_steps_back_the_repeats_are_out_of_place_and_reading_goes_on() {
     let segment = (0..10).fold(SegmentBuilder::new(), |segment, _| segment.batch(records(1)));
     let segment = (0..6).fold(segment.skip_to(7), |segment, _| segment.batch(records(1)));
