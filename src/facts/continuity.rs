@@ -285,10 +285,7 @@ impl Continuity {
             HoleKind::Inside => &mut self.tally.inside,
         };
         *counter = counter.saturating_add(missing);
-        // Below the checkpoint holes are the cleaner's own, unless another file of a segment is left alone.
-        let is_left = context.has_index_alone(expected, found) || context.has_snapshot_alone(expected);
-        let is_in_doubt = kind == HoleKind::Boundary && is_left;
-        if cleaned && kind != HoleKind::Damage && !is_in_doubt {
+        if cleaned && kind != HoleKind::Damage {
             return;
         }
         if self.holes.len() == MAX_HOLES {

@@ -158,16 +158,8 @@ impl PartitionContext {
         self.compacted != Some(false) && !self.has_index_alone(from, to)
     }
 
-    /// Whether a producer snapshot is left, without a segment, of where one began: what is missing begins right there. A
-    /// broker removes the snapshot with its segment, also when the cleaner merges that into another one.
-    ///
-    /// Source: `UnifiedLog.deleteSegmentFiles`, KAFKA-9393.
-    pub(crate) fn has_snapshot_alone(&self, from: Offset) -> bool {
-        self.snapshots.iter().any(|snapshot| snapshot.offset == from) && !self.segment_bases.contains(&from)
-    }
-
     /// Whether an index is left, without its segment, of a file that began at one of these offsets.
-    pub(crate) fn has_index_alone(&self, from: Offset, to: Offset) -> bool {
+    fn has_index_alone(&self, from: Offset, to: Offset) -> bool {
         self.indexes_without_segment.iter().any(|base| *base >= from && *base < to)
     }
 }

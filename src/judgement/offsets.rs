@@ -5,8 +5,7 @@
 //! checkpointed high watermark lost its end. Between two files of a topic that is being compacted the
 //! cleaner may have left a hole above its checkpoint: low, for nobody can tell. So is a hole that a file with its name
 //! stands for, without a batch or with a first batch above its name, unless the topic is known not to be compacted:
-//! the cleaner leaves such files, and a file that lost what it held looks the same. Where the cleaner was, a producer snapshot
-//! that is left of a missing segment makes the hole low, and an index makes it high. Other holes below the cleaner's reach and holes over
+//! the cleaner leaves such files, and a file that lost what it held looks the same. Holes below the cleaner's reach and holes over
 //! unreadable bytes are told elsewhere. In a log that was not closed cleanly files may be of different
 //! moments: an end below the high watermark alone is a note; an end below the recovery point as well is
 //! medium, for what lies below it was flushed, and no crash takes it (`UnifiedLog.flush`,
@@ -33,8 +32,6 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
             missing.into_iter().partition(|(_, missing)| is_unsettled(missing));
         let (emptied, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(_, missing)| is_emptied(missing));
-        let (snapshot_alone, missing): (Vec<_>, Vec<_>) =
-            missing.into_iter().partition(|(_, missing)| matches!(missing, Missing::SnapshotAlone(_)));
         let (cut, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(_, missing)| matches!(missing, Missing::Flushed { .. }));
         let cut_producers = partitions.iter().flat_map(|partition| cut_producers(*partition));
@@ -42,9 +39,7 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
         let unsettled =
             told(topic, &partitions, &unsettled).map(|finding| not_settled(finding, UNFINISHED_PASS));
         let emptied = told(topic, &partitions, &emptied).map(|finding| not_settled(finding, EMPTIED));
-        let snapshot_alone = told(topic, &partitions, &snapshot_alone);
-        let snapshot_alone = snapshot_alone.map(|finding| not_settled(finding, SNAPSHOT_ALONE));
-        [told(topic, &partitions, &missing), cut, unsettled, emptied, snapshot_alone]
+        [told(topic, &partitions, &missing), cut, unsettled, emptied]
     };
     by_topic(partitions).into_iter().flat_map(of_topic).flatten().collect()
 }
@@ -97,9 +92,7 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
                 Missing::Flushed { high_watermark, recovery_point, .. } => {
                     format!("high watermark is {high_watermark}, its recovery point {recovery_point}")
                 }
-                Missing::Hole(_) | Missing::SnapshotAlone(_) | Missing::Tail { .. } => {
-                    format!("high watermark is {}", last.next())
-                }
+                Missing::Hole(_) | Missing::Tail { .. } => format!("high watermark is {}", last.next()),
             };
             format!("{directory}: the log ends at offset {first}, its own checkpointed {checkpoints}; {held}")
         }),
@@ -137,8 +130,6 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
 /// What is missing in one partition.
 enum Missing<'a> {
     Hole(&'a OffsetHole),
-    /// Between two files where the cleaner was, with the snapshot of a segment that is not there.
-    SnapshotAlone(&'a OffsetHole),
     Tail {
         log_end: Offset,
         high_watermark: Offset,
@@ -155,7 +146,7 @@ impl Missing<'_> {
     /// Whether it is the end of the log that is missing.
     const fn is_at_the_end(&self) -> bool {
         match self {
-            Self::Hole(_) | Self::SnapshotAlone(_) => false,
+            Self::Hole(_) => false,
             Self::Tail { .. } | Self::Flushed { .. } => true,
         }
     }
@@ -195,9 +186,6 @@ const UNFINISHED_PASS: &str = "the cleaner works on this topic, and a broker tha
 
 const EMPTIED: &str = "the cleaner leaves a file without a batch, or one that begins above its name, where it kept nothing of \
                        what was there; a file that lost what it held looks the same";
-
-const SNAPSHOT_ALONE: &str = "the cleaner worked on this log, and may have taken all behind a place at which the broker once closed or \
-                              loaded it, which leaves such a snapshot as well";
 
 /// A finding about holes that a loss would leave, and the cleaner as well.
 fn not_settled(mut finding: Finding, why: &str) -> Finding {
@@ -272,11 +260,7 @@ fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)
     let snapshots = missing.iter().filter_map(|(partition, missing)| {
         let (first, _) = range(missing);
         let (context, _) = partitions.iter().find(|(context, _)| context.partition == *partition)?;
-        let is_boundary = match missing {
-            Missing::Hole(hole) => hole.kind == HoleKind::Boundary,
-            Missing::SnapshotAlone(_) => true,
-            Missing::Tail { .. } | Missing::Flushed { .. } => false,
-        };
+        let is_boundary = matches!(missing, Missing::Hole(hole) if hole.kind == HoleKind::Boundary);
         let snapshot = context.snapshots.iter().find(|snapshot| is_boundary && snapshot.offset == first)?;
         Some(format!(
             "{topic}-{partition}/{} is there, as a broker writes one when a segment begins: the segment of offset {first} was there, \
@@ -333,8 +317,6 @@ fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Mis
         let inside = |base: &Offset| (hole.first_offset..=hole.last_offset).contains(base);
         hole.kind != HoleKind::Inside && context.indexes_without_segment.iter().any(inside)
     };
-    let left_a_snapshot =
-        |hole: &OffsetHole| hole.kind == HoleKind::Boundary && context.has_snapshot_alone(hole.first_offset);
     let mut missing: Vec<Missing<'_>> = facts
         .holes
         .iter()
@@ -343,16 +325,10 @@ fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Mis
             HoleKind::Head => true,
             // Internal topics are compacted, whatever the files beside them say.
             HoleKind::Boundary | HoleKind::Unsettled | HoleKind::Emptied | HoleKind::Inside => {
-                !context.internal && (!cleaned(hole) || lost_its_log(hole) || left_a_snapshot(hole))
+                !context.internal && (!cleaned(hole) || lost_its_log(hole))
             }
         })
-        .map(|hole| {
-            if cleaned(hole) && !lost_its_log(hole) && left_a_snapshot(hole) {
-                Missing::SnapshotAlone(hole)
-            } else {
-                Missing::Hole(hole)
-            }
-        })
+        .map(Missing::Hole)
         .collect();
     let is_told =
         |tail: &Missing<'_>| context.clean_shutdown != Some(false) || matches!(tail, Missing::Flushed { .. });
@@ -387,7 +363,7 @@ pub fn unclean_end((context, facts): Partition<'_>) -> Option<String> {
 
 fn range(missing: &Missing<'_>) -> (Offset, Offset) {
     match missing {
-        Missing::Hole(hole) | Missing::SnapshotAlone(hole) => (hole.first_offset, hole.last_offset),
+        Missing::Hole(hole) => (hole.first_offset, hole.last_offset),
         Missing::Tail { log_end, high_watermark } => (*log_end, high_watermark.plus(-1)),
         // The log had come to either of them.
         Missing::Flushed { log_end, high_watermark, recovery_point } => {
@@ -403,7 +379,7 @@ fn size(missing: &Missing<'_>) -> u64 {
 
 fn line(topic: &str, partition: i32, missing: &Missing<'_>) -> String {
     let what = match missing {
-        Missing::Hole(hole) | Missing::SnapshotAlone(hole) => {
+        Missing::Hole(hole) => {
             let range = offsets(hole.first_offset.0, hole.last_offset.0);
             match hole.kind {
                 HoleKind::Head => {
@@ -664,38 +640,6 @@ mod tests {
         assert!(told(&[]).is_empty());
         assert_eq!(told(&[8]).len(), 1);
         assert!(told(&[25]).is_empty());
-    }
-
-    #[test]
-    fn a_snapshot_without_its_segment_where_the_cleaner_was_leaves_doubt() {
-        let told = |cleaned_up_to: Option<i64>, snapshot: i64, alone: &[i64], script: &str| {
-            let snapshot = Snapshot {
-                file: format!("{snapshot}.snapshot"),
-                offset: Offset(snapshot),
-                entries: Ok(Vec::new()),
-            };
-            let findings = judged(
-                PartitionContext {
-                    cleaned_up_to: cleaned_up_to.map(Offset),
-                    snapshots: vec![snapshot],
-                    indexes_without_segment: alone.iter().map(|&base| Offset(base)).collect(),
-                    ..plain()
-                },
-                script,
-            );
-            findings.iter().map(|one| (one.severity, one.ranges[0].first_offset)).collect::<Vec<_>>()
-        };
-        let below_the_checkpoint = "D 5/0 0..4; at 20; roll; D 5/0 20..20; roll; D 5/0 21..21";
-        let by_traces = "D 5/0 0..4; at 20; roll; D 5/0 20..24; kept 2; roll; D 5/0 25..25";
-        for (checkpoint, script) in [(Some(21), below_the_checkpoint), (None, by_traces)] {
-            assert_eq!(told(checkpoint, 5, &[], script), [(Severity::Low, 5)], "{script}");
-            assert_eq!(told(checkpoint, 5, &[5], script), [(Severity::High, 5)], "{script}");
-            // Taken when the log was closed, or at a file that is there.
-            assert_eq!(told(checkpoint, 9, &[], script), [], "{script}");
-            assert_eq!(told(checkpoint, 20, &[], script), [], "{script}");
-        }
-        let inside = "D 5/0 0..4; at 20; D 5/0 20..20; roll; D 5/0 21..21";
-        assert_eq!(told(Some(21), 5, &[], inside), []);
     }
 
     #[test]

@@ -83,8 +83,6 @@ pub(super) const OFFSET_GAP: Explanation = Explanation {
         "The cleaner leaves segment files without a batch, or with a first batch above the offset in the name. Where no \
          checkpoint or metadata tells whether it works on the topic, a file that lost what it held looks the same, and \
          the finding is low.",
-        "Below the cleaner's position a hole between two files is the cleaner's, unless an index or a producer snapshot is left of \
-         a segment that is not there; of a snapshot nobody can tell, and the finding is low.",
         "Formats 0 and 1 and their conversion leave offsets out at the borders of segments.",
         "A copy that was taken while the broker wrote can lack its end; so can a log after a crash. Where the log \
          was not closed cleanly, an end below the high watermark is a note in the coverage. An end below the recovery \
