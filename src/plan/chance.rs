@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn readings_that_did_not_change_come_again_as_by_chance() {
         let mut readings = vec![0; 300];
-        let read = (0..2000).map(|n: usize| {
+        let read = (0..2000_usize).map(|n| {
             let device = n % 300;
             if mixed(n as u64) % 10 < 8 {
                 readings[device] += 1;

@@ -195,11 +195,10 @@ impl<'r> Episode<'r> {
                 [session, copy.partition.into(), copy.offset.0, sequence]
             };
             let (one, other) = (place(&pair.earlier), place(&pair.later));
-            let (first, second) = if one <= other { (one, other) } else { (other, one) };
-            let ([of, within, at, sequence], [other_of, other_within, other_at, other_sequence]) =
-                (first, second);
+            let ([lane, from, at, sequence], [other_lane, to, other_at, other_sequence]) =
+                if one <= other { (one, other) } else { (other, one) };
             let alone = stands_alone(&pair).into();
-            [of, within, other_of, other_within, at, sequence, other_at, other_sequence, alone]
+            [lane, from, other_lane, to, at, sequence, other_at, other_sequence, alone]
         });
         let mut before: Option<[i64; 9]> = None;
         let mut in_order = 0;
