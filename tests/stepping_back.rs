@@ -1,5 +1,7 @@
 //! Batches whose offsets step back are told once for a whole run of them, inside a file and from one file to the next.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
+
 use dedup_audit::testkit::{BatchSpec, SegmentBuilder, batch};
 use serde_json::Value;
 use std::process::Command;
