@@ -213,6 +213,7 @@ impl World {
         for _ in 0..steps {
             world.step();
         }
+        world.close();
         world.harm();
         (world.disk, world.happened)
     }
@@ -489,6 +490,13 @@ impl World {
     fn snapshot(&mut self) {
         let entries = self.known.iter().map(|(&id, known)| known.entry(id)).collect();
         self.disk.snapshots.insert(self.disk.end, entries);
+    }
+
+    /// A clean stop, which all of these logs saw last, leaves a snapshot at least of what has none.
+    fn close(&mut self) {
+        if self.disk.snapshots.is_empty() {
+            self.snapshot();
+        }
     }
 
     fn expire(&mut self) {
