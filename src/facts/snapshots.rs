@@ -131,9 +131,7 @@ impl SnapshotCheck {
         }
         // A copy of a running broker has files of different moments, and behind damage the end of
         // the log is not known.
-        let a_segment_began = context.indexes_without_segment.contains(&end);
-        let end_is_known =
-            (context.clean_shutdown != Some(false) || a_segment_began) && !continuity.ends_in_damage();
+        let end_is_known = context.clean_shutdown != Some(false) && !continuity.ends_in_damage();
         while let Some(snapshot) = self.peek(context) {
             self.next = self.next.saturating_add(1);
             if self.readable(snapshot).is_some() && end_is_known {
@@ -143,11 +141,7 @@ impl SnapshotCheck {
                     kind: SnapshotConflictKind::BeyondLogEnd,
                     producer_id: None,
                     snapshot: Some(format!("covers the log up to offset {}", snapshot.offset)),
-                    log: Some(if a_segment_began {
-                        format!("ends at offset {end}, where a segment had begun: its file is not there")
-                    } else {
-                        format!("ends at offset {end}")
-                    }),
+                    log: Some(format!("ends at offset {end}")),
                 });
             }
         }

@@ -68,11 +68,7 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         );
     }
     finding.facts.extend(capped(partitions.iter().filter_map(begins_empty), "empty snapshots"));
-    let unclean = partitions.iter().any(|(context, facts)| {
-        let behind = |conflict: &SnapshotConflict| conflict.kind == SnapshotConflictKind::BeyondLogEnd;
-        context.clean_shutdown == Some(false) && facts.snapshot_conflicts.iter().any(behind)
-    });
-    finding.alternatives = alternatives(&kinds, unclean);
+    finding.alternatives = alternatives(&kinds);
     finding.would_settle =
         lines(["the broker's log at its last start", "the snapshots of the other replicas"]);
     finding.advice = advice(topic, partitions);
@@ -231,10 +227,7 @@ fn advice(topic: &str, partitions: &[Partition<'_>]) -> Vec<String> {
     }).collect()
 }
 
-fn alternatives(
-    kinds: &BTreeMap<SnapshotConflictKind, u64>,
-    unclean: bool,
-) -> Vec<crate::finding::Alternative> {
+fn alternatives(kinds: &BTreeMap<SnapshotConflictKind, u64>) -> Vec<crate::finding::Alternative> {
     let mut alternatives = Vec::new();
     if kinds.contains_key(&SnapshotConflictKind::LacksProducer) {
         alternatives.push(dropped(
@@ -250,12 +243,6 @@ fn alternatives(
     }
     if kinds.contains_key(&SnapshotConflictKind::BeyondLogEnd) {
         alternatives.push(kept("missing segment", "the end of the log that the snapshot covers is gone"));
-        if unclean {
-            alternatives.push(kept(
-                "running broker",
-                "these logs were not closed cleanly: snapshots and indexes that were copied long after the segments look like this",
-            ));
-        }
     }
     if kinds.contains_key(&SnapshotConflictKind::Missing) {
         alternatives.push(kept("left out of a copy", "whoever copied the directory may have left them out"));
@@ -415,36 +402,6 @@ mod tests {
         assert_eq!(told(7, Err("0 bytes".to_owned()), TWO), one(SnapshotConflictKind::Damaged));
         assert_eq!(told(90, Ok(Vec::new()), TWO), one(SnapshotConflictKind::BeyondLogEnd));
         assert!(told(90, Ok(Vec::new()), "D 5/0 0..4; damage").is_empty());
-    }
-
-    #[test]
-    fn a_snapshot_behind_a_log_that_was_not_closed_counts_where_an_index_lacks_its_segment() {
-        let told = |index: i64, script: &str| {
-            let snapshot = |&number: &i64| Snapshot {
-                file: format!("{number:020}.snapshot"),
-                offset: Offset(number),
-                entries: Ok(Vec::new()),
-            };
-            let context = PartitionContext {
-                snapshots: [7, 14].iter().map(snapshot).collect(),
-                indexes_without_segment: vec![Offset(index)],
-                clean_shutdown: Some(false),
-                ..PartitionContext::default()
-            };
-            let (context, facts) = fold_in(context, script);
-            let findings = judge(&[(&context, &facts)]);
-            let rival = findings
-                .iter()
-                .flat_map(|finding| &finding.alternatives)
-                .any(|one| one.code == "running broker");
-            (findings.into_iter().flat_map(|f| f.snapshots).map(|s| s.file).collect::<Vec<_>>(), rival)
-        };
-        let lost = (vec!["orders-0/00000000000000000014.snapshot".to_owned()], true);
-        assert_eq!(told(7, TWO), lost);
-        // A copy that has the beginning of what was still written, and younger snapshots.
-        assert_eq!(told(14, TWO), (Vec::new(), false));
-        assert_eq!(told(3, TWO), (Vec::new(), false));
-        assert_eq!(told(7, &format!("{TWO}; damage")), (Vec::new(), false));
     }
 
     #[test]

@@ -126,8 +126,8 @@ pub(super) const SNAPSHOT_MISMATCH: Explanation = Explanation {
             than the log holds. A broker that starts from it accepts what it should refuse, or refuses the coordinator's \
             markers. After a clean stop one is there; where a partition alone has none, the broker forgets its producers.",
     innocent: &[
-        "Where a broker runs, files are of different moments: a snapshot behind the end counts only if an index without \
-         its segment lies at that end.",
+        "Where a broker runs, files are of different moments: a snapshot behind the end of a log \
+         that was not closed cleanly proves nothing.",
         "An empty snapshot of 10 bytes is healthy where no producer ids were used.",
         "Snapshots of replicas differ, because each broker forgets by its own clock.",
         "At a roll by time producers may have expired just before the snapshot was taken.",
