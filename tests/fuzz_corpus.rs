@@ -66,3 +66,8 @@ fn archives_are_listed() {
         }
     });
 }
+
+#[test]
+fn documents_are_read_alike() {
+    for_each_input("document", |bytes| with_every_flaw(bytes, promises::a_document_is_read_alike));
+}

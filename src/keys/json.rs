@@ -403,6 +403,35 @@ fn walk_scalars(raw: &str, at: &JsonPointer, left: &mut usize, each: &mut dyn Fn
     }
 }
 
+/// Reads a document in the quick way and with the parser: where the quick way answers at all, both say the same.
+///
+/// # Panics
+/// When they do not.
+#[cfg(any(test, feature = "testkit"))]
+pub fn both_ways_agree(document: &[u8], pointers: &[JsonPointer], limit: usize) {
+    for pointer in pointers {
+        if let Some(quick) = plain::member(document, pointer.tokens()) {
+            assert_eq!(Some(quick), find(document, pointer).ok(), "at {pointer}");
+        }
+    }
+    let Ok(text) = std::str::from_utf8(document) else { return };
+    let tokens: Vec<&[String]> = pointers.iter().map(JsonPointer::tokens).collect();
+    let (mut quick, mut parsed) = (Vec::new(), Vec::new());
+    if plain::without(document, &tokens, &mut quick) {
+        assert!(without_parsed(text, &tokens, &mut parsed), "the parser takes it for no JSON");
+        assert_eq!(quick, parsed);
+    }
+    let (mut quick, mut parsed) = (Vec::new(), Vec::new());
+    let mut keep = |at: &JsonPointer, raw: &str| quick.push((at.clone(), raw.to_owned()));
+    if plain::scalars(text, limit, &mut keep).is_none() {
+        assert!(quick.is_empty(), "scalars were told of what is left to the parser");
+        return;
+    }
+    let mut keep = |at: &JsonPointer, raw: &str| parsed.push((at.clone(), raw.to_owned()));
+    assert!(scalars_parsed(text, limit, &mut keep), "the parser takes it for no JSON");
+    assert_eq!(quick, parsed);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

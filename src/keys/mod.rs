@@ -21,7 +21,7 @@
 //! | any number of brackets, any length | no matter |
 
 mod content;
-mod json;
+pub(crate) mod json;
 mod partitioner;
 mod schema;
 mod spec;

@@ -1,4 +1,4 @@
-//! What `format` promises for any bytes, as functions that panic when it does not hold.
+//! What `format` and `keys` promise for any bytes, as functions that panic when it does not hold.
 //!
 //! They are what the fuzz targets run, and their corpus runs through them as a plain test.
 
@@ -11,6 +11,7 @@ use crate::format::{
     Batch, Codec, Decompressor, Limits, OffsetIndex, SegmentItem, SegmentScanner, TailExpectation, TimeIndex,
     TransactionIndex, producer_snapshot,
 };
+use crate::keys::json::{self, JsonPointer, Member};
 use crate::units::Offset;
 
 /// Enough for every honest batch of a corpus, and soon reached by a dishonest one.
@@ -151,6 +152,24 @@ pub fn an_internal_record_is_read(bytes: &[u8]) {
             value.write_json(&mut json);
         }
     }
+}
+
+/// Reads the bytes as a JSON document: the quick way to a member, to all of them and to what is left without some
+/// says what a parser says. The first byte says how many bytes of pointers there are, one a line.
+///
+/// # Panics
+/// When this does not hold.
+pub fn a_document_is_read_alike(bytes: &[u8]) {
+    let Some((&length, bytes)) = bytes.split_first() else { return };
+    let Some((pointers, document)) = bytes.split_at_checked(usize::from(length)) else { return };
+    let pointers: Vec<JsonPointer> =
+        String::from_utf8_lossy(pointers).lines().filter_map(|line| line.parse().ok()).collect();
+    for pointer in &pointers {
+        if let Ok(Some(Member::Other(raw))) = json::member(document, pointer) {
+            assert!(serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok(), "{pointer} is no value");
+        }
+    }
+    json::both_ways_agree(document, &pointers, 1 + usize::from(length) / 8);
 }
 
 /// Decompresses the bytes behind the first, which chooses codec and format: no more comes out than
