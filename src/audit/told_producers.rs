@@ -7,7 +7,9 @@
 
 use super::assemble::{Parts, ToldEpochs, epoch_report, session_report, transactional_id};
 use crate::error::AuditError;
-use crate::facts::{EpochSpan, PartitionContext, PartitionFacts, SnapshotConflict, SnapshotConflictKind};
+use crate::facts::{
+    EpochSpan, PartitionContext, PartitionFacts, Snapshot, SnapshotConflict, SnapshotConflictKind,
+};
 use crate::report::producer_list::{ProducerList, ProducerListWriter, Ranked};
 use crate::report::producers::{EndedBy, Producer, ProducerSession, SnapshotState};
 use crate::spill::{Element, RunReader, Share, Sorted};
@@ -29,9 +31,11 @@ pub(super) fn list(
     share: &Share,
 ) -> Result<ProducerList, AuditError> {
     let mut epochs = epochs(parts, share)?.peekable();
+    let newest: Vec<_> = judged.iter().map(|(context, _)| newest_first(context)).collect();
     let mut list = List {
-        states: entries(judged, share)?.peekable(),
+        states: entries(judged, &newest, share)?.peekable(),
         judged,
+        newest,
         out: ProducerListWriter::new(share),
         share,
     };
@@ -139,15 +143,16 @@ fn id_of(id: i64, cluster: ClusterNumber) -> IdOf {
 
 fn entries(
     judged: &[(&PartitionContext, &PartitionFacts)],
+    newest: &[Vec<&Snapshot>],
     share: &Share,
 ) -> Result<Sorted<Entry>, AuditError> {
     let mut sorter = share.sorter();
-    for (partition, (context, _)) in (0_i64..).zip(judged) {
+    for (partition, ((context, _), snapshots)) in (0_i64..).zip(judged.iter().zip(newest)) {
         if context.internal {
             continue;
         }
         let cluster = i64::from(context.cluster.0);
-        for (newer, snapshot) in (0_i64..).zip(newest_first(context)) {
+        for (newer, snapshot) in (0_i64..).zip(snapshots) {
             for (at, entry) in (0_i64..).zip(snapshot.entries.iter().flatten()) {
                 sorter.push([entry.producer_id.0, cluster, partition, newer, at])?;
             }
@@ -156,7 +161,7 @@ fn entries(
     sorter.finish()
 }
 
-fn newest_first(context: &PartitionContext) -> Vec<&crate::facts::Snapshot> {
+fn newest_first(context: &PartitionContext) -> Vec<&Snapshot> {
     let mut snapshots: Vec<_> = context.snapshots.iter().collect();
     snapshots.sort_by_key(|snapshot| Reverse(snapshot.offset));
     snapshots
@@ -166,6 +171,8 @@ fn newest_first(context: &PartitionContext) -> Vec<&crate::facts::Snapshot> {
 struct List<'a> {
     states: Peekable<Sorted<Entry>>,
     judged: &'a [(&'a PartitionContext, &'a PartitionFacts)],
+    /// The snapshots of each partition, the newest first.
+    newest: Vec<Vec<&'a Snapshot>>,
     out: ProducerListWriter,
     share: &'a Share,
 }
@@ -232,7 +239,7 @@ impl List<'_> {
     fn state(&self, partition: i64, newer: i64, at: i64, told: usize) -> Option<SnapshotState> {
         let index = |number: i64| usize::try_from(number).ok();
         let (context, facts) = self.judged.get(index(partition)?)?;
-        let snapshot = *newest_first(context).get(index(newer)?)?;
+        let snapshot = *self.newest.get(index(partition)?)?.get(index(newer)?)?;
         let entry = snapshot.entries.as_ref().ok()?.get(index(at)?)?;
         let is_behind = entry.last_offset >= Some(facts.log_end_offset);
         let conflict = facts.snapshot_conflicts.iter().find(|conflict| {

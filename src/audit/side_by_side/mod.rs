@@ -39,7 +39,8 @@ use crate::plan::{Cleanup, KeyChoice, Sample, TopicPlan};
 use crate::relations::Relations;
 use crate::report::answer::Reading;
 use crate::report::compare::Compared;
-use crate::report::model::Coverage;
+use crate::report::model::{Coverage, Note};
+use crate::report::wording::counted;
 use crate::spill::{Share, TempSpace};
 use pairs::MatchedBy;
 use std::path::PathBuf;
@@ -241,12 +242,37 @@ fn compare_all(
         stopped_late: false,
     };
     let (mut coverage, complete) = super::assemble::coverage_alone(&parts);
+    let unread = every.iter().copied().filter(|&at| !in_pair(at) && !mirrored(at));
+    leave_out(&mut coverage, unread.filter_map(|at| inventory.partitions.get(at)));
     // Events name them in sentences alone.
     coverage.names.extend(internal.rewinds().into_iter().map(|rewind| ("group", rewind.group)));
     sessions.check()?;
     relations.check()?;
     let reading = if interrupted { Reading::Interrupted } else { Reading::of_complete(complete) };
     Ok(SideBySide { compared: answer, coverage, reading, as_of })
+}
+
+/// Takes out of the coverage what has no counterpart: nobody looked into it.
+fn leave_out<'i>(coverage: &mut Coverage, unread: impl Iterator<Item = &'i input::PartitionDir>) {
+    let (mut partitions, mut segments, mut bytes) = (0_u64, 0_u64, 0_u64);
+    for dir in unread {
+        partitions += 1;
+        segments = segments.saturating_add(u64::try_from(dir.segments.len()).unwrap_or(u64::MAX));
+        bytes = bytes.saturating_add(dir.bytes);
+    }
+    if partitions == 0 {
+        return;
+    }
+    coverage.partitions = coverage.partitions.saturating_sub(partitions);
+    coverage.segments = coverage.segments.saturating_sub(segments);
+    coverage.bytes = coverage.bytes.saturating_sub(bytes);
+    let detail = format!(
+        "{} without counterpart, {} of {}: not read, and not in the numbers",
+        counted(partitions, "partition"),
+        counted(segments, "segment"),
+        counted(bytes, "byte")
+    );
+    coverage.notes.push(Note { file: None, detail });
 }
 
 /// The key that is shown, and the key by which the records of a mirror are matched.

@@ -242,7 +242,10 @@ fn side_line(name: &str, side: &Side) -> String {
     let (first, end) = (side.log_start_offset, side.log_end_offset);
     let mut parts =
         vec![if end > first { offsets(first, end - 1) } else { format!("no offset, the next one is {end}") }];
-    parts.push(counted(side.records, "record"));
+    let held = counted(side.records, "record");
+    // The first batch of a log may begin below the log's start.
+    let is_more = u64::try_from(end.saturating_sub(first)).is_ok_and(|offsets| side.records > offsets);
+    parts.push(if is_more { format!("{held} with those below it that are not deleted yet") } else { held });
     for (what, offset) in [
         ("high watermark", side.high_watermark),
         ("recovery point", side.recovery_point),
