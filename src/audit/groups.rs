@@ -37,10 +37,29 @@ impl PartitionView<'_> {
         self.log_start <= first && last < self.facts.last_stable_offset && withholds_nothing
     }
 
+    /// What read_committed consumers get of the record at `offset`.
+    pub(super) fn given(&self, offset: Offset) -> Given {
+        match self.facts.withheld_at(offset) {
+            Some(Outcome::Aborted) => Given::Never,
+            None if offset < self.facts.last_stable_offset => Given::Now,
+            Some(_) | None => Given::NotYet,
+        }
+    }
+
     /// Whether read_committed consumers get the record at `offset`.
     pub(super) fn is_committed(&self, offset: Offset) -> bool {
-        offset < self.facts.last_stable_offset && self.facts.withheld_at(offset).is_none()
+        self.given(offset) == Given::Now
     }
+}
+
+/// Whether read_committed consumers get a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Given {
+    Now,
+    /// Its transaction is open, or one in front of it is.
+    NotYet,
+    /// Its transaction was aborted.
+    Never,
 }
 
 /// What a consumer that counts business keys gets from one topic.

@@ -210,6 +210,11 @@ impl EvidenceArguments {
         self.redaction.redactor()
     }
 
+    /// The zone of times that are given without one.
+    pub(super) fn time_zone(&self) -> TimeZone {
+        self.tz.clone()
+    }
+
     /// The zone of the times that people read.
     pub(super) fn zone(&self) -> Zone {
         Zone::new(self.tz.clone())

@@ -48,7 +48,7 @@ pub struct ReconcileArguments {
     /// part of a joined --key, in its order
     #[arg(long, value_name = "FIELD")]
     expect_key: Vec<String>,
-    /// When each entry was sent: milliseconds since 1970 or RFC 3339
+    /// When each entry was sent: milliseconds since 1970, RFC 3339, or a date with a time of day in the zone of --tz
     #[arg(long, value_name = "FIELD")]
     expect_time: Option<String>,
     /// The offset that the broker acknowledged
@@ -60,7 +60,7 @@ pub struct ReconcileArguments {
     /// The first line of a CSV list is an entry; columns are given by number
     #[arg(long)]
     no_header: bool,
-    /// Write each missing key as a line of CSV
+    /// Write each key that is missing, and each that read_committed consumers do not get, as a line of CSV
     #[arg(long, value_name = "FILE")]
     write_missing: Option<PathBuf>,
     /// Entries of each list in the answer; 0 lists all
@@ -107,6 +107,7 @@ impl ReconcileArguments {
             time: maybe(&self.expect_time)?,
             offset: maybe(&self.expect_offset)?,
             partition: maybe(&self.expect_partition)?,
+            zone: self.evidence.time_zone(),
         };
         let all = fields.key.iter().chain(&fields.time).chain(&fields.offset).chain(&fields.partition);
         if self.no_header && all.clone().any(Field::is_named) {
@@ -185,9 +186,7 @@ fn answer(
     let outcome = Outcome::of_found(!body.all_once() || body.contradicted() > 0);
     // Whether everything was held against each other, beside whether the evidence was read.
     let held = match reading {
-        Reading::Whole if !body.all_looked_for() || !body.topics_agree() || !body.acknowledgements_told() => {
-            Reading::Partial
-        }
+        Reading::Whole if !body.is_settled() => Reading::Partial,
         as_read => as_read,
     };
     let answer = Answer::new(invocation.clone(), report.as_of_timestamp, reading, body, report.coverage);

@@ -7,6 +7,7 @@
 //! ```
 
 use crate::keys::JsonPointer;
+use jiff::tz::TimeZone;
 use std::fmt;
 use std::path::Path;
 
@@ -111,6 +112,8 @@ pub struct Fields {
     pub offset: Option<Field>,
     /// The partition that was acknowledged.
     pub partition: Option<Field>,
+    /// The zone of times that are written without one.
+    pub zone: TimeZone,
 }
 
 /// Whether the first line of a CSV file names its columns.

@@ -2,6 +2,8 @@
 
 use super::fields::{Field, Fields, FileFormat, Header};
 use crate::keys::{JsonMember, json_member, scalars};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek as _};
@@ -21,6 +23,15 @@ const MEMBERS_LOOKED_AT: usize = 50;
 const MARK: &[u8] = b"\xef\xbb\xbf";
 /// And in front of UTF-16, in either order of bytes.
 const MARKS_OF_UTF16: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
+
+/// With what packed files begin, and what unpacks them.
+const PACKED: [(&[u8], &str); 5] = [
+    (b"\x1f\x8b\x08", "gunzip"),
+    (b"\x28\xb5\x2f\xfd", "unzstd"),
+    (b"\xfd7zXZ\x00", "unxz"),
+    (b"BZh91AY&SY", "bunzip2"),
+    (b"PK\x03\x04", "unzip"),
+];
 
 /// One entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,6 +84,7 @@ enum Lines {
 struct Columns {
     key: Vec<usize>,
     time: Option<usize>,
+    zone: TimeZone,
     offset: Option<usize>,
     partition: Option<usize>,
 }
@@ -352,6 +364,11 @@ fn in_utf8(mut file: File) -> io::Result<File> {
     if marked && first.contains(&0) {
         return Err(io::Error::other("it is UTF-16, and a list is read as UTF-8 (iconv -f UTF-16 -t UTF-8)"));
     }
+    if let Some((_, program)) = PACKED.iter().find(|(mark, _)| first.starts_with(mark)) {
+        return Err(io::Error::other(format!(
+            "it is packed, and a list is read as it stands: unpack it first ({program})"
+        )));
+    }
     file.rewind()?;
     Ok(file)
 }
@@ -396,6 +413,7 @@ fn columns(reader: &mut csv::Reader<Limited>, fields: &Fields) -> Result<Columns
     Ok(Columns {
         key: fields.key.iter().map(place).collect::<Result<_, _>>()?,
         time: maybe(&fields.time)?,
+        zone: fields.zone.clone(),
         offset: maybe(&fields.offset)?,
         partition: maybe(&fields.partition)?,
     })
@@ -476,7 +494,7 @@ fn next_record(
         number: 0,
         line,
         key,
-        time: text(columns.time).map(|text| millis(&text)).transpose()?,
+        time: text(columns.time).map(|text| millis(&text, &columns.zone)).transpose()?,
         offset: text(columns.offset).map(|text| number(&text, "offset")).transpose()?,
         partition: text(columns.partition).map(|text| number(&text, "partition")).transpose()?,
     }))
@@ -527,7 +545,7 @@ fn next_line(
             number: 0,
             line,
             key,
-            time: maybe(&fields.time)?.map(|text| millis(&text)).transpose()?,
+            time: maybe(&fields.time)?.map(|text| millis(&text, &fields.zone)).transpose()?,
             offset: maybe(&fields.offset)?.map(|text| number(&text, "offset")).transpose()?,
             partition: maybe(&fields.partition)?.map(|text| number(&text, "partition")).transpose()?,
         }));
@@ -555,15 +573,28 @@ fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
     text.trim().parse().map_err(|_| format!("{text:?} is no {what}"))
 }
 
-/// Milliseconds from a number or RFC 3339.
-fn millis(text: &str) -> Result<i64, String> {
+/// Numbers that are seconds since 1970 of some year from 2001 to 2286, and milliseconds of a day in early 1970.
+const SECONDS: std::ops::Range<i64> = 1_000_000_000..10_000_000_000;
+
+/// Milliseconds from a number, RFC 3339, or the time of a clock on a wall in `zone`.
+fn millis(text: &str, zone: &TimeZone) -> Result<i64, String> {
     let text = text.trim();
     if let Ok(millis) = text.parse() {
+        if SECONDS.contains(&millis) {
+            return Err(format!("{text} reads like seconds since 1970: milliseconds are expected"));
+        }
         return Ok(millis);
     }
-    let time = text.parse::<jiff::Timestamp>();
-    time.map(jiff::Timestamp::as_millisecond)
-        .map_err(|_| format!("{text:?} is no time: milliseconds since 1970 or RFC 3339 is expected"))
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        return Ok(time.as_millisecond());
+    }
+    let wall = text.parse::<DateTime>().map_err(|_| {
+        format!(
+            "{text:?} is no time: milliseconds since 1970, RFC 3339, or a date with a time of day in the zone of --tz \
+             is expected"
+        )
+    })?;
+    zone.to_timestamp(wall).map(jiff::Timestamp::as_millisecond).map_err(|error| format!("{wall}: {error}"))
 }
 
 #[cfg(test)]
@@ -575,7 +606,7 @@ mod tests {
         let field = |text: &&str| Field::parse(text, format).unwrap();
         let key =
             if format == FileFormat::Lines { vec![Field::Line] } else { key.iter().map(field).collect() };
-        Fields { format, header, key, time: None, offset: None, partition: None }
+        Fields { format, header, key, time: None, offset: None, partition: None, zone: TimeZone::UTC }
     }
 
     fn read(bytes: &[u8], fields: &Fields) -> Result<Vec<Entry>, String> {

@@ -20,6 +20,9 @@ pub struct Reconciled {
     pub stored_more: StoredMore,
     /// Keys of the list that are not in what was read.
     pub missing: Missing,
+    /// Keys of the list that are stored, and that no read_committed consumer gets.
+    #[serde(default)]
+    pub withheld: Withheld,
     /// Keys that are stored and not in the list.
     pub unexpected: Unexpected,
     /// The topics that have keys of the list.
@@ -30,6 +33,10 @@ pub struct Reconciled {
     pub acknowledged: Option<Acknowledged>,
     /// Whether a missing key could be in something that was not read or not given.
     pub evidence_complete: bool,
+    /// Partitions that the topics surely have and of which nothing was given: a key, or a second copy of one, may
+    /// stand there.
+    #[serde(default)]
+    pub partitions_not_given: u64,
     /// What was not read or not given, one a line.
     pub doubts: Vec<String>,
     /// What the audit of the same files found about copies and gaps.
@@ -183,6 +190,55 @@ pub struct Neighbour {
     pub copy: Option<Copy>,
 }
 
+/// Keys of the list that are stored, and that no read_committed consumer gets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Withheld {
+    /// How many.
+    pub count: u64,
+    /// Of these, whose transactions were all aborted: no read_committed consumer will get them.
+    pub aborted: u64,
+    /// Of these, with a record in a transaction that is open, or behind one: what its end brings is not known.
+    pub open: u64,
+    /// The first ones in the order of the list.
+    pub keys: Vec<WithheldKey>,
+}
+
+/// A key that no read_committed consumer gets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WithheldKey {
+    /// The key.
+    pub business_key: BusinessKey,
+    /// Its line in the list.
+    pub line: u64,
+    /// Why.
+    pub by: WithheldBy,
+    /// Its first record; `null` where it could not be read a second time.
+    pub copy: Option<Copy>,
+}
+
+/// Why read_committed consumers do not get a stored key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum WithheldBy {
+    /// Each of its transactions was aborted.
+    Aborted,
+    /// A transaction is open, its own or one in front of it.
+    Open,
+}
+
+impl WithheldBy {
+    /// The name in the report.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aborted => "aborted",
+            Self::Open => "open",
+        }
+    }
+}
+
 /// Keys that are stored and not in the list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -308,6 +364,15 @@ impl Reconciled {
                 said.join(", ")
             )
         })
+    }
+
+    /// Whether nothing of the question is left open by the list or by what was given, beside what could not be read.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.all_looked_for()
+            && self.topics_agree()
+            && self.acknowledgements_told()
+            && self.partitions_not_given == 0
     }
 
     /// Acknowledgements that the log contradicts.

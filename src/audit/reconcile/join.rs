@@ -1,10 +1,11 @@
 //! From rows in the order of their identities to one result for each key of the list.
 
-use super::super::groups::PartitionView;
+use super::super::groups::{Given, PartitionView};
 use super::OF_THE_LIST;
 use super::lookup::At;
 use crate::candidates::{Fingerprint, Row};
 use crate::error::AuditError;
+use crate::report::reconcile::WithheldBy;
 use crate::spill::{Element, RunReader, Sorted, Sorter};
 use crate::units::Offset;
 use std::collections::BTreeSet;
@@ -50,6 +51,8 @@ pub(in crate::audit) struct InTopic {
     pub(super) topic: u32,
     pub(super) uncommitted: u64,
     pub(super) committed: u64,
+    /// Of those that are not committed, that are not aborted either.
+    pub(super) open: u64,
 }
 
 impl Found {
@@ -63,6 +66,13 @@ impl Found {
     /// What a read_committed consumer of one topic gets at most.
     pub(super) fn committed(&self) -> u64 {
         self.in_topics.iter().map(|one| one.committed).max().unwrap_or(0)
+    }
+
+    /// Why no read_committed consumer gets it, where it is stored; an open transaction may yet be committed.
+    pub(super) fn withheld(&self) -> Option<WithheldBy> {
+        let is_open = self.in_topics.iter().any(|one| one.open > 0);
+        let why = if is_open { WithheldBy::Open } else { WithheldBy::Aborted };
+        (!self.in_topics.is_empty() && self.committed() == 0).then_some(why)
     }
 
     /// Its records in all topics.
@@ -88,6 +98,7 @@ fn count(known: &mut Vec<InTopic>, more: InTopic) {
             if let Some(one) = known.get_mut(at) {
                 one.uncommitted = one.uncommitted.saturating_add(more.uncommitted);
                 one.committed = one.committed.saturating_add(more.committed);
+                one.open = one.open.saturating_add(more.open);
             }
         }
         Err(at) => known.insert(at, more),
@@ -110,6 +121,7 @@ impl Element for Found {
             out.extend_from_slice(&one.topic.to_le_bytes());
             out.extend_from_slice(&one.uncommitted.to_le_bytes());
             out.extend_from_slice(&one.committed.to_le_bytes());
+            out.extend_from_slice(&one.open.to_le_bytes());
         }
         out.push(u8::try_from(self.places.len()).unwrap_or(0));
         for (partition, offset) in &self.places {
@@ -128,6 +140,7 @@ impl Element for Found {
                 topic: u32::from_le_bytes(from.array()?),
                 uncommitted: u64::from_le_bytes(from.array()?),
                 committed: u64::from_le_bytes(from.array()?),
+                open: u64::from_le_bytes(from.array()?),
             });
         }
         let [count] = from.array::<1>()?;
@@ -190,9 +203,10 @@ impl Join {
         }
         let view = usize::try_from(row.partition).ok().and_then(|at| partitions.get(at));
         let Some(view) = view.filter(|view| view.judged) else { return Ok(()) };
-        let committed = u64::from(view.is_committed(row.offset));
+        let given = view.given(row.offset);
+        let (committed, open) = (u64::from(given == Given::Now), u64::from(given == Given::NotYet));
         let topic = u32::try_from(view.topic).unwrap_or(u32::MAX);
-        count(&mut current.in_topics, InTopic { topic, uncommitted: 1, committed });
+        count(&mut current.in_topics, InTopic { topic, uncommitted: 1, committed, open });
         current.places.insert((row.partition, row.offset));
         if current.places.len() > PLACES {
             current.places.pop_last();

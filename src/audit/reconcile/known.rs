@@ -63,9 +63,9 @@ impl Known<'_> {
     }
 }
 
-/// Why a missing key may yet have been stored.
-pub(super) fn doubts(known: &Known<'_>) -> Vec<String> {
-    let mut doubts = Vec::new();
+/// Why a missing key may yet have been stored, and how many partitions were surely not given.
+pub(super) fn doubts(known: &Known<'_>) -> (Vec<String>, u64) {
+    let (mut doubts, mut not_given) = (Vec::new(), 0_u64);
     if !known.complete {
         doubts.push("not everything that was given could be read; the coverage says what".to_owned());
     }
@@ -99,6 +99,7 @@ pub(super) fn doubts(known: &Known<'_>) -> Vec<String> {
         let count = (known.partition_count)(topic).and_then(|count| i32::try_from(count).ok());
         let all = count.unwrap_or(highest + 1);
         let absent: Vec<i32> = (0..all).filter(|partition| !given.contains(partition)).collect();
+        not_given = not_given.saturating_add(u64::try_from(absent.len()).unwrap_or(u64::MAX));
         if let Some(first) = absent.first() {
             let more = match absent.len() {
                 1 => String::new(),
@@ -114,5 +115,5 @@ pub(super) fn doubts(known: &Known<'_>) -> Vec<String> {
             ));
         }
     }
-    doubts
+    (doubts, not_given)
 }

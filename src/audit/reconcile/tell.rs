@@ -16,7 +16,8 @@ use crate::judgement::duplicates::{self, SurplusChoice};
 use crate::relations::Candidate;
 use crate::report::missing_list;
 use crate::report::reconcile::{
-    Contents, Expected, MissingKey, Reconciled, Seen, StoredKey, TopicKeys, UnexpectedKey,
+    Contents, Expected, MissingKey, Reconciled, Seen, StoredKey, TopicKeys, UnexpectedKey, WithheldBy,
+    WithheldKey,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +29,8 @@ struct Telling<'k> {
     stretches: Stretches,
     /// The places of the listed keys that are stored more than once.
     more_places: Vec<Vec<At>>,
+    /// The first places of the listed keys that are withheld.
+    withheld_places: Vec<At>,
     /// Keys of the list by topic, of the topics that have any.
     in_topics: BTreeMap<u32, Seen>,
     acknowledgements: Acknowledgements,
@@ -72,8 +75,9 @@ pub(super) fn tell(
             telling.acknowledgements.take(known, &entry, &key, &found);
             continue;
         }
-        if found.in_topics.is_empty() {
-            missing_list::row(reconciler.missing, entry.line, &key, entry.time).map_err(failed)?;
+        let withheld = found.withheld();
+        if found.in_topics.is_empty() || withheld.is_some() {
+            missing_list::row(reconciler.missing, entry.line, &key, entry.time, withheld).map_err(failed)?;
         }
         telling.key(&entry, key, &found);
     }
@@ -98,6 +102,7 @@ impl<'k> Telling<'k> {
             oldest: known.oldest(),
             stretches: Stretches::new(listed),
             more_places: Vec::new(),
+            withheld_places: Vec::new(),
             in_topics: BTreeMap::new(),
             acknowledgements: Acknowledgements::new(listed),
             elsewhere,
@@ -118,6 +123,19 @@ impl<'k> Telling<'k> {
         let (Some(&place), Some(most)) = (found.places.first(), most) else {
             return self.missing(entry, key);
         };
+        if let Some(by) = found.withheld() {
+            let withheld = &mut self.answer.withheld;
+            withheld.count += 1;
+            match by {
+                WithheldBy::Aborted => withheld.aborted += 1,
+                WithheldBy::Open => withheld.open += 1,
+            }
+            if withheld.keys.len() < self.listed {
+                let business_key = key.clone();
+                withheld.keys.push(WithheldKey { business_key, line: entry.line, by, copy: None });
+                self.withheld_places.push(place);
+            }
+        }
         if records > 1 {
             if self.answer.stored_more.keys.len() < self.listed {
                 self.answer.stored_more.keys.push(StoredKey {
@@ -167,6 +185,7 @@ impl<'k> Telling<'k> {
         let mut places = join.unexpected_places.clone();
         places.extend(self.stretches.places());
         places.extend(self.acknowledgements.places());
+        places.extend(self.withheld_places.iter().copied());
         self.name_findings()?;
         let unexplained = self.answer.stored_more.keys.iter().zip(&self.more_places);
         places.extend(
@@ -176,6 +195,9 @@ impl<'k> Telling<'k> {
         );
         let records = lookup::records(self.known.look, &places, (self.known.wanted)())?;
         self.compare_contents(&records);
+        for (key, place) in self.answer.withheld.keys.iter_mut().zip(&self.withheld_places) {
+            key.copy = records.get(place).map(|candidate| self.known.relations.told(&candidate.copy));
+        }
 
         self.answer.unexpected.count = join.unexpected.0;
         self.answer.unexpected.records = join.unexpected.1;
@@ -195,7 +217,7 @@ impl<'k> Telling<'k> {
             seen.map_or(0, |seen| seen.once + seen.more)
         };
         self.answer.acknowledged = self.acknowledgements.tell(self.known, &keys, &records);
-        self.answer.doubts = doubts(self.known);
+        (self.answer.doubts, self.answer.partitions_not_given) = doubts(self.known);
         self.answer.doubts.extend(self.answer.topics_doubt());
         self.answer.doubts.extend(self.elsewhere.doubts());
         self.answer.evidence_complete = self.answer.doubts.is_empty();

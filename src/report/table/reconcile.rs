@@ -8,7 +8,7 @@ use crate::report::answer::Answer;
 use crate::report::escape::Terminal;
 use crate::report::layout::{Page, Width};
 use crate::report::reconcile::{
-    Acknowledgement, Contents, MissingStretch, Neighbour, Reconciled, Seen, StoredKey,
+    Acknowledgement, Contents, MissingStretch, Neighbour, Reconciled, Seen, StoredKey, WithheldBy,
 };
 use crate::report::wording::{Zone, business_key, counted, number};
 use std::io::{self, Write};
@@ -50,6 +50,7 @@ pub fn write(answer: &Answer<Reconciled>, zone: &Zone, width: Width, out: &mut d
     levels(&mut page, told);
     stretches(&mut page, told);
     stored_more(&mut page, told);
+    withheld(&mut page, told);
     acknowledged(&mut page, told);
     unexpected_keys(&mut page, told);
     page.blank();
@@ -96,9 +97,18 @@ fn stored(told: &Reconciled) -> String {
         );
     }
     if told.all_once() {
+        let where_to = match told.partitions_not_given {
+            0 if told.evidence_complete => String::new(),
+            0 => " in what was read".to_owned(),
+            1 => " in what was read; 1 partition was not given, and may hold more copies".to_owned(),
+            more => format!(
+                " in what was read; {} partitions were not given, and may hold more copies",
+                number(more)
+            ),
+        };
         return match keys {
-            1 => "The only key of the list is stored once".to_owned(),
-            _ => format!("All {} of the list are stored once", counted(keys, "key")),
+            1 => format!("The only key of the list is stored once{where_to}"),
+            _ => format!("All {} of the list are stored once{where_to}", counted(keys, "key")),
         };
     }
     let mut parts = Vec::new();
@@ -109,9 +119,12 @@ fn stored(told: &Reconciled) -> String {
     if told.stored_more.count > 0 {
         parts.push(format!("{} stored more than once", number(told.stored_more.count)));
     }
-    let unseen = told.visibility.read_committed.missing.saturating_sub(told.missing.count);
-    if unseen > 0 {
-        parts.push(format!("{} stored where read_committed consumers do not see them", number(unseen)));
+    if told.withheld.count > 0 {
+        parts.push(format!(
+            "{} stored where read_committed consumers do not see them ({})",
+            number(told.withheld.count),
+            withheld_by(told)
+        ));
     }
     format!("Of {} of the list {}", counted(keys, "key"), parts.join(", "))
 }
@@ -266,6 +279,37 @@ fn stored_more(page: &mut Page, told: &Reconciled) {
     more(page, stored.count, stored.keys.len(), "keys");
 }
 
+/// How many are aborted, and how many not decided.
+fn withheld_by(told: &Reconciled) -> String {
+    let (aborted, open) = (told.withheld.aborted, told.withheld.open);
+    let undecided = format!("{} in or behind an open transaction", number(open));
+    match (aborted, open) {
+        (aborted, 0) => format!("{} aborted", number(aborted)),
+        (0, _) => undecided,
+        (aborted, _) => format!("{} aborted, {undecided}", number(aborted)),
+    }
+}
+
+fn withheld(page: &mut Page, told: &Reconciled) {
+    let withheld = &told.withheld;
+    if withheld.keys.is_empty() {
+        return;
+    }
+    page.blank();
+    page.paragraph(0, "Stored, and withheld from read_committed consumers");
+    for one in withheld.keys.iter().take(SHOWN) {
+        let place = one.copy.as_ref().map_or_else(String::new, |copy| {
+            format!("{}-{} offset {}, ", named(&copy.topic), copy.partition, copy.offset)
+        });
+        let by = match one.by {
+            WithheldBy::Aborted => "aborted",
+            WithheldBy::Open => "in or behind an open transaction",
+        };
+        page.item(2, &format!("{}  line {}, {place}{by}", key(&one.business_key), one.line));
+    }
+    more(page, withheld.count, withheld.keys.len(), "keys");
+}
+
 fn stored_line(one: &StoredKey) -> String {
     let seen = if one.records == one.records_committed {
         String::new()
@@ -318,7 +362,7 @@ fn acknowledgement(one: &Acknowledgement) -> String {
         ("behind-the-end", _) => "lies behind the end of the log".to_owned(),
         ("below-the-start", _) => "lies before the start of the log".to_owned(),
         ("partition-not-given", _) => "is in a partition that was not given".to_owned(),
-        _ => "holds nothing".to_owned(),
+        _ => "holds no record of a producer".to_owned(),
     };
     let open = match one.what.as_str() {
         "nothing" if !one.contradicted => " (it may have been cleaned, or could not be read)",
