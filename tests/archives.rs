@@ -480,6 +480,15 @@ fn hostile_entries_are_told_of_and_the_rest_is_read() {
         3,
         &["a file with holes"],
     );
+    // A partition of nothing else.
+    for (kind, target, word) in [
+        (EntryType::Symlink, "/etc/passwd", "a symbolic link"),
+        (EntryType::GNUSparse, "", "a file with holes"),
+    ] {
+        let mut lone = Hostile::new();
+        let lone = lone.partition().entry(b"orders-7/00000000000000000000.log", kind, target, &[]);
+        check(lone.bytes(), 3, &["orders-7", word]);
+    }
     check(
         Hostile::new()
             .entry(b"orders-0/00000000000000000000.log", EntryType::Regular, "", b"old")

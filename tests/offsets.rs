@@ -668,3 +668,41 @@ fn records_of_share_groups_are_counted_in_a_note() {
     let notes = told(&[tree.path()], &[])["coverage"]["notes"].to_string();
     assert!(notes.contains("1 record of __consumer_offsets of share groups"), "{notes}");
 }
+
+#[test]
+fn what_lies_behind_the_end_of_the_log_was_not_read_again() {
+    // The log has offsets 0 to 6: the group was at 900, goes back to 2, and is at 6 then.
+    let tree = Tree::new(orders(), commits(&[900, 2, 6]));
+    let answer = told(&[tree.path()], &[]);
+    let step = &answer["groups"][0]["rewinds"][0];
+    assert_eq!((&step["from"], &step["to"]), (&json!(900), &json!(2)));
+    assert_eq!((&step["againFirst"], &step["againLast"]), (&json!(2), &json!(6)));
+    let table = String::from_utf8(offsets(&[tree.path()], &[]).stdout).unwrap();
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("offsets 2–6 were to be read again"), "{table}");
+    assert!(!words.contains("899"), "{table}");
+    let findings = answer["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|finding| finding["code"] == "consumer-rewind").unwrap();
+    let rivals = finding["alternatives"].to_string();
+    assert!(rivals.contains("another log") && rivals.contains("cut off or made anew"), "{rivals}");
+    assert!(finding["title"].as_str().unwrap().contains("offsets 2–6 of orders-0"), "{finding}");
+}
+
+#[test]
+fn a_deletion_has_the_time_of_its_record() {
+    let log = SegmentBuilder::new()
+        .batch(batch().record(key("billing"), value(1, 5)))
+        .batch(batch().time(1_700_000_099_000).record(key("billing"), ()));
+    let answer = told(&[Tree::new(orders(), log).path()], &[]);
+    let deleted = &answer["groups"][0]["commits"][1];
+    assert_eq!((&deleted["offset"], &deleted["timestamp"]), (&Value::Null, &json!(1_700_000_099_000_i64)));
+}
+
+#[test]
+fn open_transactions_of_groups_that_are_not_asked_for_are_not_counted() {
+    let open = batch().producer(9, 0, 0).transactional().record(key("other"), value(3, 5));
+    let log = SegmentBuilder::new().batch(batch().record(key("billing"), value(1, 5))).batch(open);
+    let tree = Tree::new(orders(), log);
+    assert_eq!(told(&[tree.path()], &["--group", "billing"])["uncommitted"], 0);
+    assert_eq!(told(&[tree.path()], &["--group", "other"])["uncommitted"], 1);
+}

@@ -3,6 +3,7 @@
 
 use super::AuditOptions;
 use super::pass::PartitionOutcome;
+use super::positions::LogEnds;
 use crate::facts::{self, CommitHistory, GroupCommits, Rewind, SourceOffsets};
 use crate::finding::{Event, EventKind};
 use crate::format::control::ControlRecord;
@@ -154,8 +155,16 @@ impl InternalTopics {
     }
 
     /// The same for whoever keeps it.
-    pub(super) fn into_commits(self) -> Vec<CommitHistory> {
-        self.of_cluster.into_iter().map(|of_cluster| of_cluster.commits).collect()
+    pub(super) fn into_commits(self, log_ends: &LogEnds) -> Vec<CommitHistory> {
+        let log = |rewind: &Rewind| {
+            log_ends.get(&(rewind.cluster, rewind.topic.clone(), rewind.partition)).copied()
+        };
+        let bound = |of_cluster: OfCluster| {
+            let mut commits = of_cluster.commits;
+            commits.bound(log);
+            commits
+        };
+        self.of_cluster.into_iter().map(bound).collect()
     }
 
     /// The steps back in all clusters.

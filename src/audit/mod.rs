@@ -348,6 +348,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     }
     relations.check()?;
     logs.sessions.check()?;
+    let log_ends = positions::log_ends(&logs.contexts.iter().copied().zip(&outcomes).collect::<Vec<_>>());
     let commit_notes = internal_topics::commit_notes(inventory, leaders, &outcomes, internal);
     let Prepared { internal, inventory, .. } = prepared;
     let clusters = inventory
@@ -360,7 +361,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         commit_partitions: internal.commit_partitions(),
         broken_commits: internal.broken_commits,
         producers,
-        commits: internal.into_commits(),
+        commits: internal.into_commits(&log_ends),
         clusters: clusters.collect(),
         commit_notes,
         topic_ids,

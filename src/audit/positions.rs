@@ -37,8 +37,24 @@ pub(super) fn steps_back(internal: &InternalTopics, topics: &Topics, logs: &[Log
         .filter(|rewind| !is_over_markers(rewind) && read_again(rewind))
         .map(|rewind| {
             let log = longest.get(&(rewind.cluster, rewind.topic.as_str(), rewind.partition));
-            Rewind { log_start: log.map(|(context, _)| context.log_start_offset), ..rewind.clone() }
+            let (log_start, log_end) = log.map(|log| ends(*log)).unzip();
+            Rewind { log_start, log_end, ..rewind.clone() }
         })
+        .collect()
+}
+
+fn ends((context, facts): (&PartitionContext, &PartitionFacts)) -> (Offset, Offset) {
+    (context.log_start_offset, facts.log_end_offset)
+}
+
+/// Where the logs that are here begin and end.
+pub(super) type LogEnds = BTreeMap<(ClusterNumber, String, i32), (Offset, Offset)>;
+
+/// The ends of the longest log of each partition.
+pub(super) fn log_ends(logs: &[Log<'_>]) -> LogEnds {
+    let longest = longest(logs).into_iter();
+    longest
+        .map(|((cluster, topic, partition), log)| ((cluster, topic.to_owned(), partition), ends(log)))
         .collect()
 }
 

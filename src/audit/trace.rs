@@ -440,7 +440,7 @@ fn rewound(copies: &[Copy], rewinds: &[Rewind]) -> BTreeSet<Place> {
     let read_again = |rewind: &&Rewind| {
         copies.iter().any(|copy| {
             (copy.topic.as_str(), copy.partition) == (rewind.topic.as_str(), rewind.partition)
-                && (rewind.again_from().0..rewind.from.0).contains(&copy.offset)
+                && (rewind.again_from().0..rewind.again_to().0).contains(&copy.offset)
         })
     };
     rewinds

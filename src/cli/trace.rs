@@ -7,7 +7,8 @@ use super::status::{self, Outcome};
 use crate::audit::{self, Request, Sought, Values};
 use crate::error::AuditError;
 use crate::report::answer::Reading;
-use crate::report::{ndjson, trace};
+use crate::report::ndjson;
+use crate::report::trace::{self, Scope};
 use clap::Args;
 use std::io::Write;
 use std::path::Path;
@@ -40,6 +41,9 @@ pub struct TraceArguments {
     /// Copies that are listed, up to 10,000
     #[arg(long, default_value_t = 100, value_name = "N")]
     max_copies: usize,
+    /// The timeline alone, with all of its lines; for --format table
+    #[arg(long)]
+    timeline: bool,
     /// Show the values of the records and of the fields that differ
     #[arg(long)]
     show_values: bool,
@@ -63,12 +67,13 @@ pub(super) fn run(arguments: &TraceArguments, out: &mut dyn Write) -> Result<Exi
     if arguments.show_values {
         options.invocation.options.insert("showValues".to_owned(), true.into());
     }
+    let scope = if arguments.timeline { Scope::Timeline } else { Scope::Story };
     let sought = Sought::new(&arguments.sought);
     let request = Request { sought: &sought, most: arguments.max_copies, values };
     let answer = arguments.evidence.watched(&options, || audit::trace(&options, &request))?;
     let (answer, zone) = (redaction::answer(&redactor, answer)?, arguments.evidence.zone());
     arguments.output.write_each(&sink, out, |form, width, out| match form {
-        StoryFormat::Table => trace::write(&answer, &zone, width, out),
+        StoryFormat::Table => trace::write(&answer, scope, &zone, width, out),
         StoryFormat::Json => answer.write_json(out),
         StoryFormat::Ndjson => ndjson::answer(&answer, out),
         StoryFormat::Md => trace::write_markdown(&answer, &zone, out),

@@ -46,7 +46,7 @@ pub struct CommitHistory {
     rewinds_omitted: u64,
     resumed: VecDeque<Resumed>,
     producers: BTreeMap<ProducerId, BTreeMap<String, (Offset, Offset)>>,
-    pending: BTreeMap<ProducerId, Vec<(Offset, OffsetCommit)>>,
+    pending: BTreeMap<ProducerId, Vec<(Offset, Option<i64>, OffsetCommit)>>,
     pending_omitted: u64,
 }
 
@@ -72,11 +72,11 @@ impl CommitHistory {
         change: GroupChange,
     ) {
         match (change, producer_id) {
-            (GroupChange::Commit(commit), None) => self.commit(at, None, commit),
+            (GroupChange::Commit(commit), None) => self.commit(at, timestamp, None, commit),
             (GroupChange::Commit(commit), Some(producer_id)) => {
                 let pending = self.pending.entry(producer_id).or_default();
                 if pending.len() < MAX_PENDING {
-                    pending.push((at, commit));
+                    pending.push((at, timestamp, commit));
                 } else {
                     self.pending_omitted += 1;
                 }
@@ -118,14 +118,23 @@ impl CommitHistory {
         }
     }
 
-    fn commit(&mut self, at_offset: Offset, producer_id: Option<ProducerId>, commit: OffsetCommit) {
+    fn commit(
+        &mut self,
+        at_offset: Offset,
+        written: Option<i64>,
+        producer_id: Option<ProducerId>,
+        commit: OffsetCommit,
+    ) {
         let group = self.groups.get(&commit.group);
         let (generation, members) =
             group.map_or((None, None), |group| (group.generation(), group.member_count()));
         let OffsetCommit { group, topic, partition, committed } = commit;
         let key = (group, topic, partition);
-        let timestamp =
-            committed.as_ref().and_then(|committed| committed.commit_timestamp).map(|time| time.0);
+        // A deletion says nothing but by the time of its record.
+        let timestamp = match &committed {
+            Some(committed) => committed.commit_timestamp.map(|time| time.0),
+            None => written,
+        };
         let entry = Commit {
             offset: committed.as_ref().map(|committed| committed.offset),
             timestamp,
@@ -249,6 +258,7 @@ impl CommitHistory {
             caught_up: None,
             caught_up_at: None,
             log_start: None,
+            log_end: None,
         });
     }
 
@@ -258,10 +268,10 @@ impl CommitHistory {
         if outcome == Outcome::Abort {
             return;
         }
-        for (at, commit) in pending {
+        for (at, written, commit) in pending {
             let groups = self.producers.entry(producer_id).or_default();
             groups.entry(commit.group.clone()).or_insert((at, at)).1 = at;
-            self.commit(at, Some(producer_id), commit);
+            self.commit(at, written, Some(producer_id), commit);
         }
     }
 
@@ -269,6 +279,13 @@ impl CommitHistory {
     #[must_use]
     pub fn rewinds(&self) -> &[Rewind] {
         &self.rewinds
+    }
+
+    /// Tells each step back where the log that is here begins and ends.
+    pub fn bound(&mut self, log: impl Fn(&Rewind) -> Option<(Offset, Offset)>) {
+        for rewind in &mut self.rewinds {
+            (rewind.log_start, rewind.log_end) = log(rewind).unzip();
+        }
     }
 
     /// The newest positions that a later generation took up.
@@ -292,10 +309,10 @@ impl CommitHistory {
         self.groups.iter().map(|(name, group)| (name.as_str(), group))
     }
 
-    /// Commits in transactions that have no end: they do not count yet.
+    /// Commits of some groups in transactions that have no end: they do not count yet.
     #[must_use]
-    pub fn uncommitted(&self) -> u64 {
-        let held: usize = self.pending.values().map(Vec::len).sum();
+    pub fn uncommitted(&self, is_wanted: impl Fn(&str) -> bool) -> u64 {
+        let held = self.pending.values().flatten().filter(|(.., commit)| is_wanted(&commit.group)).count();
         u64::try_from(held).unwrap_or(u64::MAX)
     }
 
@@ -493,7 +510,7 @@ mod tests {
         history.change(Offset(4), None, None, commit_of(10, None));
         assert!(history.rewinds().is_empty());
         history.change(Offset(5), None, transaction, commit_of(12, None));
-        assert_eq!(history.uncommitted(), 1);
+        assert_eq!(history.uncommitted(|_| true), 1);
         history.end_transaction(ProducerId(1), Outcome::Commit);
         let groups: Vec<_> =
             history.groups_of(ProducerId(1)).map(|commits| (commits.group, commits.first_offset)).collect();

@@ -18,6 +18,12 @@ pub struct RewindReport {
     pub from: i64,
     /// The position after.
     pub to: i64,
+    /// The first record that is there and that the group may have been given again; `null` where none is.
+    #[serde(default)]
+    pub again_first: Option<i64>,
+    /// The last such record.
+    #[serde(default)]
+    pub again_last: Option<i64>,
     /// When, by the coordinator's clock.
     pub timestamp: Option<i64>,
     /// The same as RFC 3339.

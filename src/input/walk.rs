@@ -5,7 +5,7 @@
 //! directory. Links that were named are followed, links that are met are not.
 
 use super::archive::{self, Archives};
-use super::listing::{FileEntry, Listing, some_names};
+use super::listing::{Listing, some_names};
 use super::names::{LogDirFile, PartitionFile, PartitionName, is_known_directory};
 use super::remarks::Remarks;
 use crate::error::AuditError;
@@ -264,10 +264,15 @@ fn list(archives: &Archives, directory: &Path) -> io::Result<Listing> {
     }
 }
 
+/// Whether a directory is that of a partition, by the names in it: also by those of files that cannot be read,
+/// so that their records are missed.
 fn is_partition(listing: &Listing) -> bool {
-    let marks = |file: &FileEntry| PartitionFile::parse(&file.name).marks_a_partition();
+    let files = listing.files.iter().map(|file| &file.name);
+    let links = listing.links.iter().map(|link| &link.name);
+    let unreadable = listing.unreadable.iter().map(|(name, _)| name);
+    let mut names = files.chain(links).chain(unreadable).chain(&listing.others);
     // Of a partition that did not change, an incremental archive has the directory alone.
-    listing.lacks_records || listing.files.iter().any(marks)
+    listing.lacks_records || names.any(|name| PartitionFile::parse(name).marks_a_partition())
 }
 
 impl Remarks {

@@ -90,8 +90,8 @@ pub(super) fn told(step: &Rewind) -> String {
     let (group, from, to) = (group_named(&step.group), &step.from, &step.to);
     let again = offsets(step.again_from().0, from.0.saturating_sub(1));
     match (step.kind, step.then) {
-        _ if step.again_from() >= *from => {
-            format!("group {group} went back from {from} to {to}: what lies between is deleted")
+        _ if step.again_from() >= step.again_to() => {
+            format!("group {group} went back from {from} to {to}: {}", nothing_there(step))
         }
         (RewindKind::AfterDeletion, _) if step.begins_unseen() => format!(
             "the position of group {group} was deleted at {from}, and the next one is {to}: from where it read is not told"
@@ -120,6 +120,8 @@ pub fn reported(rewind: &Rewind) -> RewindReport {
         partition: rewind.partition,
         from: rewind.from.0,
         to: rewind.to.0,
+        again_first: Some(rewind.again_from().0).filter(|first| *first < rewind.again_to().0),
+        again_last: Some(rewind.again_to().0 - 1).filter(|last| *last >= rewind.again_from().0),
         timestamp: None,
         time: None,
         kind: match rewind.kind {
@@ -145,7 +147,7 @@ fn surplus(relations: &Relations) -> Vec<usize> {
     let mut ends: Vec<([i64; 4], usize)> = Vec::new();
     for (at, rewind) in relations.rewinds.iter().enumerate() {
         let Some(topic) = topic(&rewind.topic) else { continue };
-        for offset in [rewind.again_from(), rewind.from] {
+        for offset in [rewind.again_from(), rewind.again_to()] {
             ends.push(([rewind.cluster.0.into(), topic, rewind.partition.into(), offset.0], at));
         }
     }
@@ -199,7 +201,14 @@ fn of_group(group: &str, topic: &str, steps: &[&Rewind], stored: &Stored, exampl
             "no later commit lies behind a position that was set back: perhaps nobody came to read on from there",
         ));
     }
-    if steps.iter().any(|step| matches!(step.then, Then::Passed(_))) {
+    if steps.iter().any(|step| step.is_beyond()) {
+        finding.alternatives.push(kept(
+            "another log",
+            "a position lies behind the end of the log that is here: it was cut off or made anew, then its offsets may mean other records, or it was copied before the position was committed",
+        ));
+    }
+    // Without members nobody is left to commit late.
+    if steps.iter().any(|step| matches!(step.then, Then::Passed(_)) && step.members != Some(0)) {
         finding.alternatives.push(kept(
             "late commit",
             "a member that had lost the partition may commit late; the next commit stands behind the old position",
@@ -230,7 +239,7 @@ fn of_group(group: &str, topic: &str, steps: &[&Rewind], stored: &Stored, exampl
 fn confidence(step: &Rewind) -> Confidence {
     match (step.kind, step.then) {
         (RewindKind::AfterDeletion, _) | (_, Then::Nothing) => Confidence::Possible,
-        _ if step.again_from() >= step.from => Confidence::Possible,
+        _ if step.again_from() >= step.again_to() => Confidence::Possible,
         (_, Then::WentThrough(next)) if next > step.again_from() => Confidence::Certain,
         // A position at the start of the log is one to which a consumer is moved, before it is given anything.
         (_, Then::WentThrough(_)) if step.caught_up_at.is_some() => Confidence::Likely,
@@ -245,11 +254,14 @@ fn title(group: &str, topic: &str, steps: &[&Rewind], are_shown: bool) -> String
         [one] if are_shown => format!("group {group} was given {} again: read twice", stretch(one)),
         [one] if one.begins_unseen() => format!(
             "group {group} began again in {topic}-{} after its position was deleted: records below {} were perhaps read twice",
-            one.partition, one.from
+            one.partition,
+            one.again_to()
         ),
-        [one] if one.again_from() >= one.from => format!(
-            "group {group} went back to {} in {topic}-{}: what lies between is deleted",
-            one.to, one.partition
+        [one] if one.again_from() >= one.again_to() => format!(
+            "group {group} went back to {} in {topic}-{}: {}",
+            one.to,
+            one.partition,
+            nothing_there(one)
         ),
         [one] if one.then == Then::Nothing => {
             format!(
@@ -272,8 +284,23 @@ fn title(group: &str, topic: &str, steps: &[&Rewind], are_shown: bool) -> String
 }
 
 fn stretch(step: &Rewind) -> String {
-    let again = offsets(step.again_from().0, step.from.0.saturating_sub(1));
+    let again = offsets(step.again_from().0, step.again_to().0.saturating_sub(1));
     format!("{again} of {}-{}", step.topic, step.partition)
+}
+
+/// Why no record is there between the positions of a step back.
+fn nothing_there(step: &Rewind) -> &'static str {
+    if step.is_beyond() {
+        "no record of the log that is here lies between"
+    } else {
+        "what lies between is deleted"
+    }
+}
+
+/// What of a stretch lies behind the end of the log.
+fn beyond(step: &Rewind) -> String {
+    let Some(end) = step.log_end.filter(|_| step.is_beyond()) else { return String::new() };
+    format!("; {} lies behind the end of the log that is here, {end}", step.from)
 }
 
 /// What of a stretch is deleted.
@@ -308,11 +335,12 @@ fn words(step: &Rewind) -> String {
         Then::Passed(offset) => format!("; the next commit is {offset}, behind the stretch"),
     };
     format!(
-        "the position of group {} in {}-{} {how}{when}{generation}{by}{unseen}{then}{}",
+        "the position of group {} in {}-{} {how}{when}{generation}{by}{unseen}{then}{}{}",
         group_named(&step.group),
         step.topic,
         step.partition,
-        deleted(step)
+        deleted(step),
+        beyond(step)
     )
 }
 
@@ -329,6 +357,7 @@ mod tests {
             caught_up: None,
             caught_up_at: None,
             log_start: None,
+            log_end: None,
             cluster: ClusterNumber(0),
             group: "billing".to_owned(),
             topic: "orders".to_owned(),

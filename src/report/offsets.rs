@@ -175,7 +175,7 @@ impl Offsets {
             generations.map(|(name, group)| GroupGenerations { cluster, ..generations_of(name, group) }),
         );
         self.rewinds_omitted += history.rewinds_omitted();
-        self.uncommitted += history.uncommitted();
+        self.uncommitted += history.uncommitted(|group| wanted.has(group));
     }
 }
 

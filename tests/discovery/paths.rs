@@ -152,10 +152,14 @@ fn a_named_link_is_followed_and_a_link_that_is_met_is_not() {
     std::os::unix::fs::symlink(tree.at("disk/orders-0"), tree.at("data/orders-0")).unwrap();
     std::os::unix::fs::symlink(tree.at("nowhere"), tree.at("data/orders-1/x.log")).unwrap();
     std::os::unix::fs::symlink(tree.at("data"), tree.at("data/loop")).unwrap();
+    // Of a partition that holds nothing else, the records are missed all the same.
+    let lone = "orders-2/00000000000000000000.log";
+    std::fs::create_dir(tree.at("data/orders-2")).unwrap();
+    std::os::unix::fs::symlink(tree.at("nowhere"), tree.at("data").join(lone)).unwrap();
     let inventory = tree.discover(&["data"]);
-    assert_eq!(displays(&inventory), ["orders-1"]);
+    assert_eq!(displays(&inventory), ["orders-1", "orders-2"]);
     // What they point to may hold records that go unread.
-    for file in ["orders-0", "orders-1/x.log"] {
+    for file in ["orders-0", "orders-1/x.log", lone] {
         let found = inventory.damage.iter().find(|found| found.file == file);
         assert!(found.is_some_and(|found| found.damage.detail.contains("not followed")), "{file}");
     }

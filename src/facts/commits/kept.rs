@@ -53,6 +53,9 @@ pub struct Rewind {
     /// Where the log begins that is here: what lies below is deleted, perhaps before the group read again.
     #[serde(default)]
     pub log_start: Option<Offset>,
+    /// Where the log ends that is here: what lies behind was never in it, or is cut off, or came later.
+    #[serde(default)]
+    pub log_end: Option<Offset>,
 }
 
 impl Rewind {
@@ -64,6 +67,18 @@ impl Rewind {
     pub fn again_from(&self) -> Offset {
         let begin = if self.begins_unseen() { Offset(0) } else { self.to };
         begin.max(self.log_start.unwrap_or(begin)).min(self.from)
+    }
+
+    /// Where the records end that are there and that the group may have been given again.
+    #[must_use]
+    pub fn again_to(&self) -> Offset {
+        self.from.min(self.log_end.unwrap_or(self.from)).max(self.again_from())
+    }
+
+    /// Whether the position before lies behind the end of the log that is here.
+    #[must_use]
+    pub fn is_beyond(&self) -> bool {
+        self.log_end.is_some_and(|end| end < self.from)
     }
 
     /// Whether no commit tells where reading began again.

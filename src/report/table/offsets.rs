@@ -9,6 +9,7 @@ use crate::report::layout::{Page, Width};
 use crate::report::offsets::{CommitReport, GroupGenerations, GroupPosition, Offsets};
 use crate::report::wording::{Zone, counted, number};
 use crate::report::zoned::told;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// Partitions of a group that are shown.
@@ -108,23 +109,31 @@ fn group(page: &mut Page, positions: &[GroupPosition], offsets: &Offsets) {
 
 fn generations_of(page: &mut Page, told: &GroupGenerations) {
     let skipped = told.generations.len().saturating_sub(GENERATIONS);
+    let one_protocol =
+        told.generations.iter().skip(skipped).map(|one| &one.protocol).collect::<BTreeSet<_>>().len() == 1;
     let said: Vec<_> = told
         .generations
         .iter()
         .skip(skipped)
         .map(|one| {
+            let protocol = if one_protocol { String::new() } else { format!("{} ", named(&one.protocol)) };
             let members = one
                 .members
                 .map_or_else(String::new, |members| format!(", {}", counted(u64::from(members), "member")));
-            format!("{} at {}{members}", one.generation, page.zone().labelled_span(one.timestamp, None))
+            format!(
+                "{protocol}{} at {}{members}",
+                one.generation,
+                page.zone().labelled_span(one.timestamp, None)
+            )
         })
         .collect();
     if said.is_empty() {
         return;
     }
-    let protocol = told.generations.last().map_or("", |one| one.protocol.as_str());
+    let protocol = told.generations.last().filter(|_| one_protocol);
+    let protocol = protocol.map_or_else(String::new, |one| format!(" ({})", named(&one.protocol)));
     let earlier = if skipped > 0 { format!("{skipped} earlier ones; ") } else { String::new() };
-    page.item(2, &format!("generations ({}): {earlier}{}", named(protocol), said.join("; ")));
+    page.item(2, &format!("generations{protocol}: {earlier}{}", said.join("; ")));
 }
 
 fn position_of(page: &mut Page, position: &GroupPosition) {
@@ -190,19 +199,20 @@ fn step_back(step: &RewindReport, zone: &Zone) -> String {
         Some(then) => format!("; then {then}"),
         None => "; no later commit shows that anybody did".to_owned(),
     };
-    let last = step.from.saturating_sub(1);
-    let were = if step.to == last { "was" } else { "were" };
     // A consumer commits behind what it has read.
     let before = match (&step.kind, step.members) {
         (StepKind::AfterDeletion, Some(0)) => "",
         (StepKind::AfterDeletion, _) => "what lies below was perhaps read already, and ",
         _ => "",
     };
-    format!(
-        "{how} at {}{members}: {before}{} {were} to be read again{then}",
-        zone.time(step.timestamp, None),
-        offsets(to, last),
-    )
+    let again = match (step.again_first, step.again_last) {
+        (Some(first), Some(last)) => {
+            let were = if first == last { "was" } else { "were" };
+            format!("{} {were} to be read again", offsets(first, last))
+        }
+        _ => "no record that is here lies between".to_owned(),
+    };
+    format!("{how} at {}{members}: {before}{again}{then}", zone.time(step.timestamp, None))
 }
 
 fn commits(page: &mut Page, position: &GroupPosition) {

@@ -137,19 +137,36 @@ pub struct Difference {
     pub values: Option<Vec<Option<String>>>,
 }
 
-/// Writes the timeline.
+/// How much of a story a terminal gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// A timeline that fits, in which fields the copies differ, and the findings.
+    Story,
+    /// All lines of the timeline, and nothing else.
+    Timeline,
+}
+
+/// Writes the story.
 ///
 /// # Errors
 /// What the writer says.
-pub fn write(answer: &Answer<Trace>, zone: &Zone, width: Width, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    answer: &Answer<Trace>,
+    scope: Scope,
+    zone: &Zone,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let trace = &*told(&answer.body, zone);
     let mut page = Page::new(width).in_zone(zone.clone());
     head(&mut page, trace);
     if !trace.copies.is_empty() {
         page.blank();
-        timeline(&mut page, trace);
-        differences(&mut page, trace);
-        findings(&mut page, trace);
+        timeline(&mut page, trace, if scope == Scope::Timeline { usize::MAX } else { LINES });
+        if scope == Scope::Story {
+            differences(&mut page, trace);
+            findings(&mut page, trace);
+        }
     }
     page.blank();
     of_answer(&mut page, answer);
@@ -354,7 +371,7 @@ fn in_order(trace: &Trace) -> Vec<Line<'_>> {
     })
 }
 
-fn timeline(page: &mut Page, trace: &Trace) {
+fn timeline(page: &mut Page, trace: &Trace, most: usize) {
     let lines = in_order(trace);
     let roles = Role::all(trace);
     let first_copy = trace.copies.first().and_then(|copy| copy.timestamp);
@@ -363,7 +380,7 @@ fn timeline(page: &mut Page, trace: &Trace) {
         .windows(2)
         .all(|pair| matches!(pair, [a, b] if (&a.topic, a.partition) == (&b.topic, b.partition)));
     let mut known_day: Option<String> = None;
-    for line in lines.iter().take(LINES) {
+    for line in lines.iter().take(most) {
         let zone = page.zone();
         let label = format!("{:<23}  ", zone.time(line.time(), known_day.as_deref()));
         known_day = line.time().and_then(|time| zone.day(time)).or(known_day);
@@ -387,11 +404,8 @@ fn timeline(page: &mut Page, trace: &Trace) {
         };
         page.hanging(2, &label.replace(' ', &NO_BREAK.to_string()), &text);
     }
-    if lines.len() > LINES {
-        page.paragraph(
-            2,
-            &format!("… and {} more lines in the JSON answer", number((lines.len() - LINES) as u64)),
-        );
+    if lines.len() > most {
+        page.paragraph(2, &format!("… and {} more lines (--timeline)", number((lines.len() - most) as u64)));
     }
     if trace.copies_omitted > 0 {
         page.paragraph(2, &format!("… and {} more copies (--max-copies)", number(trace.copies_omitted)));
