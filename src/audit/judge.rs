@@ -26,6 +26,9 @@ use crate::report::model::Note;
 use crate::units::{ClusterNumber, Offset, ProducerId};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Groups that the findings about one key list: its copies are told by themselves, and there may be millions.
+const GROUPS_OF_A_KEY: usize = 20;
+
 /// What was found.
 pub(super) struct Judged {
     pub(super) findings: Vec<Finding>,
@@ -65,7 +68,11 @@ pub(super) fn judge(
     };
     let pairs = compared.as_deref().unwrap_or_default();
     compared::name_partitions(&mut relations.partitions, inventory, leaders, pairs);
-    let mut findings: Vec<Finding> = duplicates::findings(relations, options.examples);
+    let of_copies = match wants {
+        Wants::All => Examples::AtMost(GROUPS_OF_A_KEY),
+        Wants::Repeats => options.examples,
+    };
+    let mut findings: Vec<Finding> = duplicates::findings(relations, of_copies);
     let duplicates = findings.len();
     let places = copied_batches(relations, &judgement::collisions::stepping_back(&logs.judged));
     let copies = match options.records {
@@ -96,7 +103,7 @@ pub(super) fn judge(
     let accused = assemble::accused(&findings);
     let mut untold = 0;
     if !options.surplus.is_all() {
-        let chosen = duplicates::chosen(relations, options.examples, &options.surplus);
+        let chosen = duplicates::chosen(relations, of_copies, &options.surplus);
         untold = surplus(&findings[..duplicates]).saturating_sub(surplus(&chosen));
         findings.splice(..duplicates, chosen);
     }

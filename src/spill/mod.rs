@@ -97,9 +97,18 @@ impl<T: Element> Element for Vec<T> {
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
-        (0..u64::from_le_bytes(from.array()?)).map(|_| T::take(from)).collect()
+        let length = u64::from_le_bytes(from.array()?);
+        // Most are short, and many of them are kept: no room to spare for each.
+        let mut all = Self::with_capacity(usize::try_from(length).unwrap_or(usize::MAX).min(AT_ONCE));
+        for _ in 0..length {
+            all.push(T::take(from)?);
+        }
+        Ok(all)
     }
 }
+
+/// Elements of a list for which room is made before they are read.
+const AT_ONCE: usize = 64;
 
 /// Numbers that may be missing: which of them are there, then those.
 impl<const N: usize> Element for [Option<i64>; N] {

@@ -31,6 +31,8 @@ pub(super) struct Episode<'r> {
     pub(super) topic: u32,
     pub(super) earlier_session: Option<&'r SessionNote>,
     pub(super) later_session: Option<&'r SessionNote>,
+    /// How many incidents it is, where they are told together.
+    pub(super) stands_for: Option<usize>,
     /// The pairs of all episodes, and where those of this one stand, by group and copy.
     rows: Rc<Shelf<RelatedPair>>,
     stretch: (u64, u64),
@@ -57,6 +59,7 @@ impl<'r> Episode<'r> {
             topic,
             earlier_session: None,
             later_session: None,
+            stands_for: None,
             rows,
             stretch,
             choice: None,
@@ -69,6 +72,11 @@ impl<'r> Episode<'r> {
         episode.earlier_session = first.as_ref().and_then(Pair::earlier_session);
         episode.later_session = first.as_ref().and_then(Pair::later_session);
         episode
+    }
+
+    /// The same pairs as those of so many incidents: what one of them says of sessions holds for none of the others.
+    pub(super) fn standing_for(self, incidents: usize) -> Self {
+        Self { stands_for: Some(incidents), earlier_session: None, later_session: None, ..self }
     }
 
     /// The same episode with the surplus copies that are chosen.

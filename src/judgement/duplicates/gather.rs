@@ -3,7 +3,8 @@
 //! Pairs belong together when they share the mechanism, the topic and both sessions; writers that
 //! were alive at the same time belong together however many they are. Records without producer id
 //! have no sessions; there a pause of [`PAUSE_MS`] between two surplus copies begins a new episode.
-//! Copied files are one episode a topic, whoever wrote what they hold.
+//! Copied files are one episode a topic, whoever wrote what they hold. Of the episodes of one mechanism and topic
+//! [`EPISODES`] are told one by one, those with most copies; the others together are one more.
 //!
 //! Pairs are read again for each question, in their order. What stays in memory is one byte a pair
 //! ([`Codes`]), what is known of each two sessions, and the numbers of the groups that sessions repeat
@@ -19,6 +20,7 @@ use crate::finding::{Code, Level};
 use crate::relations::{RelatedPair, Relations};
 use crate::spill::{Element, RunReader};
 use crate::units::Sequence;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
@@ -26,6 +28,9 @@ use std::rc::Rc;
 /// Longer than any retry of a producer takes by default (`delivery.timeout.ms` is two minutes), so
 /// that two incidents are not told as one.
 const PAUSE_MS: i64 = 15 * 60 * 1000;
+
+/// Episodes of one mechanism and topic that are told one by one: nobody reads more, and each takes memory.
+const EPISODES: usize = 200;
 
 /// What the pairs of one episode share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +50,8 @@ enum Writers {
     Loop(u32),
     /// Whatever copied the files of this topic.
     Files(Option<u32>),
+    /// All that are not told one by one.
+    Others,
 }
 
 /// The mechanisms of pairs, one byte each: what most pairs share needs no more.
@@ -143,22 +150,25 @@ struct Episodes<F> {
     key: F,
     /// The place of each key in the order of keys.
     ranks: BTreeMap<Key, u32>,
+    /// How many keys each key stands for that is one of [`Writers::Others`], by its place.
+    others: BTreeMap<u32, usize>,
     /// By key: the times of the surplus copies that begin episodes behind its first one.
     pauses: BTreeMap<u32, Vec<i64>>,
 }
 
 impl<F: Fn(Code, &Pair<'_>) -> Key> Episodes<F> {
     fn of(relations: &Relations, codes: &Codes, key: F) -> Self {
-        let mut ranks: BTreeMap<Key, u32> = BTreeMap::new();
-        let mut times_matter = false;
+        let mut copies: BTreeMap<Key, u32> = BTreeMap::new();
         for (_, code, pair) in codes.accused(relations) {
-            let key = key(code, &pair);
-            times_matter |= !key.is_one();
-            ranks.insert(key, 0);
+            let copies = copies.entry(key(code, &pair)).or_default();
+            *copies = copies.saturating_add(1);
         }
+        let (mut ranks, together) = told_one_by_one(copies);
+        let times_matter = ranks.keys().any(|key| !key.is_one());
         for (at, rank) in (0..).zip(ranks.values_mut()) {
             *rank = at;
         }
+        let others = together.iter().filter_map(|(key, more)| Some((*ranks.get(key)?, *more))).collect();
         let mut pauses: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
         if times_matter {
             let times = codes.accused(relations).filter_map(|(_, code, pair)| {
@@ -172,17 +182,22 @@ impl<F: Fn(Code, &Pair<'_>) -> Key> Episodes<F> {
                     && time.saturating_sub(last) > PAUSE_MS
                     && let Ok(rank) = u32::try_from(rank)
                 {
-                    pauses.entry(rank).or_default().push(time);
+                    let pauses = pauses.entry(rank).or_default();
+                    if pauses.len() < EPISODES {
+                        pauses.push(time);
+                    }
                 }
                 before = Some([rank, time]);
             }
         }
-        Self { key, ranks, pauses }
+        Self { key, ranks, others, pauses }
     }
 
     /// The rank of the key of a pair, and which episode of that key it is of.
     fn place(&self, code: Code, pair: &Pair<'_>) -> [u32; 2] {
-        let rank = self.ranks.get(&(self.key)(code, pair)).copied().unwrap_or(0);
+        let key = (self.key)(code, pair);
+        let own = self.ranks.get(&key);
+        let rank = own.or_else(|| self.ranks.get(&key.among_others())).copied().unwrap_or(0);
         let before =
             self.pauses.get(&rank).map_or(0, |begins| begins.partition_point(|begin| *begin <= time(pair)));
         [rank, u32::try_from(before).unwrap_or(u32::MAX)]
@@ -216,7 +231,10 @@ impl<F: Fn(Code, &Pair<'_>) -> Key> Episodes<F> {
                 if undetermined::is_lone_content(&told) {
                     told.code = Code::DuplicateUndetermined;
                 }
-                Some(told)
+                Some(match self.others.get(&rank) {
+                    Some(more) => told.standing_for(*more),
+                    None => told,
+                })
             })
             .collect()
     }
@@ -257,9 +275,40 @@ impl Key {
     fn is_one(&self) -> bool {
         match self.writers {
             Writers::Sessions(earlier, later) => earlier.is_some() && later.is_some(),
-            Writers::Circle(_) | Writers::Loop(_) | Writers::Files(_) => true,
+            Writers::Circle(_) | Writers::Loop(_) | Writers::Files(_) | Writers::Others => true,
         }
     }
+
+    /// The key of what is told together.
+    const fn among_others(self) -> Self {
+        Self { writers: Writers::Others, ..self }
+    }
+}
+
+/// Of the keys with their surplus copies those that are told one by one, and those under which the others are told
+/// together, with how many each stands for.
+fn told_one_by_one(copies: BTreeMap<Key, u32>) -> (BTreeMap<Key, u32>, BTreeMap<Key, usize>) {
+    let mut of_kind: BTreeMap<Key, usize> = BTreeMap::new();
+    for key in copies.keys() {
+        *of_kind.entry(key.among_others()).or_default() += 1;
+    }
+    of_kind.retain(|_, keys| *keys > EPISODES);
+    if of_kind.is_empty() {
+        return (copies, of_kind);
+    }
+    let mut ranked: Vec<(Key, u32)> = copies.into_iter().collect();
+    // Those with most copies first, and of these the first ones.
+    ranked.sort_by_key(|(key, copies)| (Reverse(*copies), *key));
+    let mut left: BTreeMap<Key, usize> = of_kind.keys().map(|kind| (*kind, EPISODES - 1)).collect();
+    ranked.retain(|(key, _)| match left.get_mut(&key.among_others()) {
+        Some(left) => left.checked_sub(1).map(|less| *left = less).is_some(),
+        None => true,
+    });
+    for (kind, keys) in &mut of_kind {
+        *keys = keys.saturating_sub(EPISODES - 1);
+        ranked.push((*kind, 0));
+    }
+    (ranked.into_iter().collect(), of_kind)
 }
 
 /// A client repeats what it has in flight: five batches by default, more where somebody raised that.
@@ -313,6 +362,26 @@ fn repeat(pair: &Pair<'_>) -> Option<Repeat> {
     Some((pair.topic, pair.earlier.session?, pair.later.session?))
 }
 
+/// Sessions that repeat, or are repeated by, more than one other, in whatever topics.
+fn sessions_that_meet_again(relations: &Relations, codes: &Codes) -> BTreeSet<u32> {
+    let repeats = codes.with(relations, Code::ResendNewSession).filter_map(|(_, pair)| {
+        let (topic, earlier, later) = repeat(&pair)?;
+        Some([earlier.into(), later.into(), topic.into()])
+    });
+    let (mut met, mut again, mut last) = (BTreeSet::new(), BTreeSet::new(), None);
+    for repeat in relations.groups.sorted(repeats) {
+        if last.replace(repeat) != Some(repeat) {
+            let [earlier, later, _]: [i64; 3] = repeat;
+            for session in [earlier, later].into_iter().filter_map(|session| u32::try_from(session).ok()) {
+                if !met.insert(session) {
+                    again.insert(session);
+                }
+            }
+        }
+    }
+    again
+}
+
 /// Leaves out the lists that a job publishes as a whole at each run; tells which groups are repeated by
 /// the restarts that are left, as far as they have a session in common.
 fn forgive_publications(relations: &Relations, codes: &mut Codes) -> Repeated {
@@ -327,9 +396,14 @@ fn forgive_publications(relations: &Relations, codes: &mut Codes) -> Repeated {
         };
         Some([place(0, &pair.earlier), place(1, &pair.later)])
     });
+    // Runs of a job have sessions in common: of two that repeat nothing else nothing has to be known.
+    let meet = sessions_that_meet_again(relations, codes);
     let mut overlaps: BTreeMap<Repeat, Overlap> = BTreeMap::new();
     let number = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
     for [topic, earlier, later, which, partition, offset] in relations.groups.sorted(places.flatten()) {
+        if !meet.contains(&number(earlier)) && !meet.contains(&number(later)) {
+            continue;
+        }
         let overlap = overlaps.entry((number(topic), number(earlier), number(later))).or_default();
         overlap.add(which, number(partition), offset);
     }

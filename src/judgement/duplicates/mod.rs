@@ -18,6 +18,7 @@ mod dedup_lost;
 mod episode;
 mod epoch_bump;
 mod gather;
+mod many;
 mod misplaced;
 mod new_session;
 mod pair;
@@ -53,6 +54,7 @@ pub enum Examples {
 }
 
 /// The sentences of a finding.
+#[derive(Clone)]
 struct Words {
     confidence: Confidence,
     title: String,
@@ -66,7 +68,11 @@ struct Words {
 /// One finding an episode, in the order of code, topic and place.
 #[must_use]
 pub fn findings(relations: &Relations, examples: Examples) -> Vec<Finding> {
-    gather::gather(relations).iter().map(|episode| finding(episode, words(episode), examples)).collect()
+    let mut told = many::Told::default();
+    gather::gather(relations)
+        .iter()
+        .map(|episode| finding(episode, words(episode, &mut told), examples))
+        .collect()
 }
 
 /// An episode as a finding, with what consumer groups tell of it.
@@ -124,9 +130,10 @@ fn mechanism(pair: &Pair<'_>) -> Option<Code> {
 #[must_use]
 pub fn chosen<'r>(relations: &'r Relations, examples: Examples, choice: &'r SurplusChoice) -> Vec<Finding> {
     let episodes = gather::gather(relations);
+    let mut told = many::Told::default();
     let narrowed = episodes.iter().filter_map(|episode| {
+        let mut words = words(episode, &mut told);
         let (narrowed, rest) = choice.narrow(episode)?;
-        let mut words = words(episode);
         if let Some(rest) = rest {
             words.facts.insert(0, rest);
         }
@@ -135,7 +142,16 @@ pub fn chosen<'r>(relations: &'r Relations, examples: Examples, choice: &'r Surp
     narrowed.collect()
 }
 
-fn words(episode: &Episode<'_>) -> Words {
+fn words(episode: &Episode<'_>, told: &mut many::Told) -> Words {
+    if let Some(more) = episode.stands_for {
+        return told.words(episode, more);
+    }
+    let words = own_words(episode);
+    told.hear(episode, &words);
+    words
+}
+
+fn own_words(episode: &Episode<'_>) -> Words {
     match episode.code {
         Code::AbortedThenRetried => aborted::words(episode),
         Code::RestoredCopy => restored::words(episode),

@@ -19,8 +19,30 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub(super) struct Overlap {
     /// By partition: the originals, and the copies.
-    originals: BTreeMap<u32, Stretch>,
-    copies: BTreeMap<u32, Stretch>,
+    originals: Places,
+    copies: Places,
+}
+
+/// Stretches by partition, ascending; of most sessions there is one.
+#[derive(Default)]
+struct Places(Vec<(u32, Stretch)>);
+
+impl Places {
+    fn get(&self, partition: u32) -> Option<&Stretch> {
+        let at = self.0.binary_search_by_key(&partition, |(at, _)| *at).ok()?;
+        self.0.get(at).map(|(_, stretch)| stretch)
+    }
+
+    /// The stretch of a partition that is not below those before.
+    fn last(&mut self, partition: u32, offset: Offset) -> Option<&mut Stretch> {
+        if self.0.last().is_none_or(|(at, _)| *at != partition) {
+            if self.0.is_empty() {
+                self.0.reserve_exact(1);
+            }
+            self.0.push((partition, Stretch { first: offset, last: offset, records: 0 }));
+        }
+        self.0.last_mut().map(|(_, stretch)| stretch)
+    }
 }
 
 /// Records of one partition.
@@ -73,11 +95,11 @@ impl Overlap {
         overlap
     }
 
-    /// Adds an original (0) or a copy (1); those of a partition come in the order of offsets.
+    /// Adds an original (0) or a copy (1), in the order of partitions and offsets.
     pub(super) fn add(&mut self, which: i64, partition: u32, offset: i64) {
         let places = if which == 0 { &mut self.originals } else { &mut self.copies };
         let offset = Offset(offset);
-        let stretch = places.entry(partition).or_insert(Stretch { first: offset, last: offset, records: 0 });
+        let Some(stretch) = places.last(partition, offset) else { return };
         // One record may be repeated, or repeat, several times.
         if stretch.records == 0 || stretch.last != offset {
             stretch.last = offset;
@@ -102,7 +124,7 @@ impl Overlap {
         };
         let (mut went_on, mut before) = (0_u64, 0_u64);
         for span in spans(relations, topic, later) {
-            let Some(here) = self.copies.get(&span.partition) else {
+            let Some(here) = self.copies.get(span.partition) else {
                 went_on += span.records;
                 continue;
             };
@@ -113,7 +135,7 @@ impl Overlap {
         let (mut records, mut ahead, mut left_out) = (0_u64, 0_u64, 0_u64);
         for span in spans(relations, topic, earlier) {
             records += span.records;
-            let Some(here) = self.originals.get(&span.partition) else { continue };
+            let Some(here) = self.originals.get(span.partition) else { continue };
             let head = distance(span.first_offset, here.first);
             let tail = if went_on > 0 { 0 } else { distance(here.last, span.last_offset) };
             ahead += head;
@@ -127,13 +149,13 @@ impl Overlap {
     fn is_all(&self, relations: &Relations, topic: u32, earlier: &SessionNote, later: &SessionNote) -> bool {
         [(earlier, &self.originals), (later, &self.copies)].into_iter().all(|(session, places)| {
             let records: u64 = spans(relations, topic, session).map(|span| span.records).sum();
-            let here: u64 = places.values().map(|stretch| stretch.records).sum();
+            let here: u64 = places.0.iter().map(|(_, stretch)| stretch.records).sum();
             records.saturating_sub(here).saturating_mul(NEARLY) <= records
         })
     }
 
     fn partitions(&self) -> impl Iterator<Item = u32> {
-        self.originals.keys().chain(self.copies.keys()).copied()
+        self.originals.0.iter().chain(&self.copies.0).map(|(partition, _)| *partition)
     }
 }
 
