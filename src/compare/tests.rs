@@ -390,6 +390,47 @@ fn where_retention_took_the_beginning_of_what_the_newer_leader_wrote_nobody_can_
 }
 
 #[test]
+fn what_a_producer_did_not_come_to_again_is_lost_and_left_behind_only_where_it_wrote_something_from_behind_it()
+ {
+    let sent = |log: SegmentBuilder, epoch, sequence, keys: &[&str]| {
+        keys.iter().zip(sequence..).fold(log, |log, (key, sequence)| {
+            log.batch(batch().producer(7, epoch, sequence).record_at(9, *key, "v"))
+        })
+    };
+    let common = || sent(SegmentBuilder::new().leader_epoch(1), 0, 0, &["a", "b", "c"]);
+    let old = one(sent(common(), 0, 3, &["d", "e", "f", "g"]));
+    let (unknown, left) = (Fate::Lost(Loss::Unknown), Fate::Lost(Loss::LeftBehind));
+    let told = |epoch, sequence, keys: &[&str]| {
+        fate_of(&old, &one(sent(common().leader_epoch(2), epoch, sequence, keys)), 100).records
+    };
+    let again = |number| (Fate::Again, number);
+    // On its way, or dead.
+    assert_eq!(told(0, 3, &["d"]), [again(1), (unknown, 3)].into());
+    assert_eq!(told(1, 0, &["d", "e"]), [again(2), (unknown, 2)].into());
+    // The sequences of `d` and `e` have other records.
+    assert_eq!(told(0, 3, &["x", "y"]), [(Fate::TakenBack, 2), (unknown, 2)].into());
+    // Something is there that it sent later.
+    assert_eq!(told(0, 6, &["g"]), [again(1), (left, 3)].into());
+    assert_eq!(told(1, 0, &["d", "g"]), [again(2), (left, 2)].into());
+    assert_eq!(told(1, 0, &["d", "x"]), [again(1), (left, 3)].into());
+}
+
+#[test]
+fn a_commit_without_the_last_records_of_a_tail_leaves_them_behind() {
+    let sent = |log: SegmentBuilder, sequence, key: &str| {
+        log.batch(batch().producer(7, 0, sequence).transactional().record_at(9, key, "v"))
+    };
+    let common = || sent(sent(sent(SegmentBuilder::new().leader_epoch(1), 0, "a"), 1, "b"), 2, "c");
+    let old = one(sent(sent(common(), 3, "d"), 4, "e"));
+    let new = || sent(common().leader_epoch(2), 3, "d");
+    let again = (Fate::Again, 1);
+    let told = |new| fate_of(&old, &one(new), 100).records;
+    assert_eq!(told(new()), [again, (Fate::Lost(Loss::Unknown), 1)].into());
+    assert_eq!(told(new().commit(7, 0)), [again, (Fate::Lost(Loss::LeftBehind), 1)].into());
+    assert_eq!(told(new().abort(7, 0)), [again, (Fate::TakenBack, 1)].into());
+}
+
+#[test]
 fn what_a_transaction_wrote_that_is_committed_in_the_tail_was_acknowledged_and_no_abort_takes_it_back() {
     let common = || SegmentBuilder::new().leader_epoch(1).batch(keyed(&["a", "b", "c"]));
     let sent = |log: SegmentBuilder, sequence, key: &str| {
@@ -402,7 +443,8 @@ fn what_a_transaction_wrote_that_is_committed_in_the_tail_was_acknowledged_and_n
         (common().leader_epoch(2).batch(keyed(&["x"])), Fate::Lost(Loss::Unknown)),
         // The end of a later transaction, or a sequence that is given again, says nothing of the committed one.
         (common().leader_epoch(2).abort(7, 0), Fate::Lost(Loss::Unknown)),
-        (sent(common().leader_epoch(2), 3, "x").commit(7, 0), Fate::TakenBack),
+        (sent(common().leader_epoch(2), 3, "x").commit(7, 0), Fate::Lost(Loss::Unknown)),
+        (sent(sent(sent(common().leader_epoch(2), 3, "x"), 4, "y"), 5, "z"), Fate::TakenBack),
     ] {
         assert_eq!(fate_of(&old, &one(newer), 100).records, [(committed, 2), (f, 1)].into());
     }

@@ -100,9 +100,14 @@ impl Followed {
     }
 
     fn add(&mut self, one: One) {
-        if one.content.trailing_zeros() >= self.zeros {
+        if self.follows(one.content) {
             self.records.push(one);
         }
+    }
+
+    /// Whether a record of this content is followed, where the tail holds one.
+    pub(super) const fn follows(&self, content: u128) -> bool {
+        content.trailing_zeros() >= self.zeros
     }
 
     fn thin_out(&mut self, limit: usize) {

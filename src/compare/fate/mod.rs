@@ -6,9 +6,10 @@
 //! and a coordinator repeats the marker of a transaction until all replicas in sync have it. So each
 //! record of such a tail is looked for in the newer log, from the offset on at which the two part.
 //!
-//! Not missed either: what was aborted in one of the two, and what its producer took back by going on
-//! at or below its sequence in the same epoch. An idempotent client sends in order, so one that repeats
-//! a sequence was not told of it, nor of those behind it. What a transaction wrote that is committed in the
+//! Not missed either: what was aborted in one of the two, and what its producer took back by giving its sequence
+//! to something else in the same epoch. What it did not come to again is missing, and nothing more is known: the
+//! client may be on its way, or dead. An idempotent client sends in order, so what it wrote from behind a record,
+//! or what it wrote anew under a raised epoch, shows that it had done with that record. What a transaction wrote that is committed in the
 //! tail was acknowledged (KIP-98: the client ends a transaction when all of its batches are): no later abort takes
 //! it back.
 //!
@@ -56,7 +57,7 @@ pub enum Loss {
     /// The tail holds the commit of its transaction as well: a producer commits when it has been told of all of
     /// its records.
     InCommittedTransaction,
-    /// Its producer went on without it in the newer log.
+    /// Its producer wrote something in the newer log that it sent behind it.
     LeftBehind,
     /// It has no producer id, so the leader alone may have acknowledged it, and the newer one was written
     /// to.

@@ -5,10 +5,10 @@ use super::super::marks;
 use super::held::{Followed, Marker, One};
 use super::{Fate, Loss, Tail, Writer, each_record};
 use crate::facts::{Outcome as Withheld, WithheldRange};
-use crate::format::Decompressor;
 use crate::format::control::Outcome;
+use crate::format::{BatchHeader, Decompressor, Record};
 use crate::input::ReadMode;
-use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
+use crate::units::{Offset, ProducerId, Sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -24,9 +24,10 @@ pub(super) struct Seen {
     /// Which records of the tail have taken one of these: equal ones take it together.
     taken: BTreeSet<u128>,
     keys: BTreeSet<u64>,
-    /// The first sequence of each producer epoch.
-    first_sequences: BTreeMap<Writer, Sequence>,
-    newest_epochs: BTreeMap<ProducerId, Option<ProducerEpoch>>,
+    /// The sequences of each producer epoch.
+    sequences: BTreeMap<Writer, Sequences>,
+    /// How far each producer epoch came.
+    reached: BTreeMap<Writer, Reached>,
     markers: BTreeMap<ProducerId, Vec<Outcome>>,
     /// Transactions that are committed in the tail, by producer and number.
     commits: BTreeSet<(ProducerId, usize)>,
@@ -35,20 +36,56 @@ pub(super) struct Seen {
     unreadable: bool,
 }
 
-/// What is looked for, to be asked for often.
+/// The sequences that one epoch of a producer used there.
+#[derive(Clone, Copy, Debug)]
+struct Sequences {
+    first: Sequence,
+    /// How far behind the first one the last one is.
+    steps: u32,
+}
+
+impl Sequences {
+    /// Whether the sequence lies in front of the first one.
+    const fn begin_behind(self, sequence: Sequence) -> bool {
+        self.first.distance_to(sequence) >= HALF
+    }
+
+    const fn hold(self, sequence: Sequence) -> bool {
+        self.first.distance_to(sequence) <= self.steps
+    }
+}
+
+/// How far an epoch of a producer came: a client sends in order, so what it wrote shows what it had done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reached {
+    /// It wrote again what stands there in the tail, and nothing from behind it.
+    InTail(Offset),
+    /// It wrote something that is not in the tail.
+    New,
+}
+
+/// What is looked for, to be asked for often: with the first place in the tail.
 struct Sought {
-    digests: BTreeSet<u128>,
-    contents: BTreeSet<u128>,
+    digests: BTreeMap<u128, Offset>,
+    contents: BTreeMap<u128, Offset>,
     keys: BTreeSet<u64>,
     producers: BTreeSet<ProducerId>,
+}
+
+impl Sought {
+    /// Where in the tail a record stands.
+    fn place(&self, record: &Record<'_>, content: u128) -> Option<Offset> {
+        let place = self.contents.get(&content)?;
+        self.digests.get(&marks::digest(record)).or(Some(place)).copied()
+    }
 }
 
 impl Seen {
     pub(super) fn of(tail: &Tail<'_>, followed: &Followed, mode: ReadMode) -> Self {
         let records = || followed.records.iter();
         let sought = Sought {
-            digests: records().map(|one| one.digest).collect(),
-            contents: records().map(|one| one.content).collect(),
+            digests: records().rev().map(|one| (one.digest, one.offset)).collect(),
+            contents: records().rev().map(|one| (one.content, one.offset)).collect(),
             keys: records().filter_map(|one| one.key).collect(),
             producers: records()
                 .map(|one| one.writer.0)
@@ -65,12 +102,7 @@ impl Seen {
             let header = &held.header;
             let low = held.low.max(tail.from);
             if sought.producers.contains(&header.producer_id) && !header.is_control() {
-                let (id, epoch) = (header.producer_id, header.producer_epoch);
-                if let Some(base) = header.base_sequence {
-                    seen.first_sequences.entry((id, epoch)).or_insert(base);
-                }
-                let newest = seen.newest_epochs.entry(id).or_default();
-                *newest = (*newest).max(epoch);
+                seen.add_sequences(header);
             }
             if header.is_control() {
                 if sought.producers.contains(&header.producer_id)
@@ -81,20 +113,26 @@ impl Seen {
                 walk.advance();
                 continue;
             }
+            let writer = (header.producer_id, header.producer_epoch);
             let is_read = each_record(held, low, &mut decompressor, |record| {
                 seen.has_records = true;
+                let content = marks::content(record);
+                if sought.producers.contains(&writer.0) && followed.follows(content) {
+                    let reached = sought.place(record, content).map_or(Reached::New, Reached::InTail);
+                    let furthest = seen.reached.entry(writer).or_insert(reached);
+                    *furthest = reached.max(*furthest);
+                }
                 if tail.newer.is_aborted(record.offset) {
                     return;
                 }
                 if let Some(key) = record.key.map(xxh3_64).filter(|key| sought.keys.contains(key)) {
                     seen.keys.insert(key);
                 }
-                let content = marks::content(record);
-                if !sought.contents.contains(&content) {
+                if !sought.contents.contains_key(&content) {
                     return;
                 }
                 let digest = marks::digest(record);
-                if sought.digests.contains(&digest) {
+                if sought.digests.contains_key(&digest) {
                     seen.digests.insert(digest);
                 } else {
                     *seen.contents.entry(content).or_default() += 1;
@@ -108,6 +146,17 @@ impl Seen {
             tail.newer.first_offset().is_none_or(|first| first >= tail.from && first > Offset(0));
         seen.unreadable |= walk.ends_in_damage() || head_is_gone;
         seen
+    }
+
+    fn add_sequences(&mut self, header: &BatchHeader) {
+        let Some(first) = header.base_sequence else { return };
+        let sequences = self.sequences.entry((header.producer_id, header.producer_epoch));
+        let sequences = sequences.or_insert(Sequences { first, steps: 0 });
+        let last = header.last_sequence().unwrap_or(first);
+        let steps = sequences.first.distance_to(last);
+        if steps < HALF {
+            sequences.steps = sequences.steps.max(steps);
+        }
     }
 
     /// Whether the record stands there with the client's time.
@@ -154,10 +203,24 @@ impl Seen {
         one.transaction.is_some_and(|number| self.ends(one.writer.0, number) == Some(Outcome::Abort))
     }
 
-    /// Whether its producer went on at or below its sequence in the same epoch.
+    /// Whether its producer gave its sequence to something else in the same epoch.
     fn is_written_anew(&self, one: &One) -> bool {
-        let first = self.first_sequences.get(&one.writer).copied();
-        one.sequence.zip(first).is_some_and(|(sequence, first)| first.distance_to(sequence) < HALF)
+        let sequences = self.sequences.get(&one.writer);
+        one.sequence.zip(sequences).is_some_and(|(sequence, sequences)| sequences.hold(sequence))
+    }
+
+    /// Whether its producer wrote something there that it sent behind it: in the same epoch, or in a newer one.
+    fn is_left_behind(&self, one: &One) -> bool {
+        let (id, epoch) = one.writer;
+        let begins_behind = |sequence| {
+            self.sequences.get(&one.writer).is_some_and(|sequences| sequences.begin_behind(sequence))
+        };
+        one.sequence.is_some_and(begins_behind)
+            || self
+                .reached
+                .range((id, epoch)..)
+                .take_while(|((other, _), _)| *other == id)
+                .any(|((_, newer), reached)| *newer > epoch && *reached > Reached::InTail(one.offset))
     }
 
     /// How the transaction behind so many markers of a producer ended.
@@ -181,11 +244,7 @@ impl Seen {
                 let later = self.markers.get(&one.writer.0).and_then(|markers| markers.get(number..));
                 later.is_some_and(|later| !later.is_empty() && !later.contains(&Outcome::Abort))
             }
-            // Behind it in the same epoch, or in a newer one that it began without it.
-            None => {
-                self.first_sequences.contains_key(&one.writer)
-                    || self.newest_epochs.get(&one.writer.0).is_some_and(|newest| *newest > one.writer.1)
-            }
+            None => self.is_left_behind(one),
         };
         if went_on { Loss::LeftBehind } else { Loss::Unknown }
     }

@@ -132,8 +132,9 @@ pub(super) fn finding(topic: &str, ends: Ends, tails: &Tails<'_, '_>) -> Finding
             finding
         }
         Ends::Unsettled => {
-            let title =
-                format!("{}, and nothing shows that anybody relied on them", lost_title(topic, tails));
+            let lost = lost_title(topic, tails);
+            let them = if lost.contains(" is not in ") { "it" } else { "them" };
+            let title = format!("{lost}, and nothing shows that anybody relied on {them}");
             let mut finding = draft(Code::OldLeaderTail, topic, pairs(), title);
             // Brokers answer for what they write to such a topic when all replicas in sync have it.
             let internal = tails.iter().all(|(_, tail)| tail.internal);
