@@ -85,6 +85,8 @@ pub(super) struct Continuity {
     next_offset: Option<Offset>,
     segment: Option<usize>,
     damaged: bool,
+    /// Whether there was any damage.
+    was_damaged: bool,
     tally: Tally,
     holes: VecDeque<OffsetHole>,
     holes_omitted: u64,
@@ -99,6 +101,7 @@ impl Continuity {
             next_offset: None,
             segment: None,
             damaged: false,
+            was_damaged: false,
             tally: Tally::default(),
             holes: VecDeque::new(),
             holes_omitted: 0,
@@ -121,6 +124,7 @@ impl Continuity {
     /// Bytes that cannot be read; the next hole is theirs.
     pub(super) fn damage(&mut self) {
         self.damaged = true;
+        self.was_damaged = true;
     }
 
     /// Takes the offsets of the next batch.
@@ -196,6 +200,15 @@ impl Continuity {
     /// Whether the last thing seen was damage.
     pub(super) const fn ends_in_damage(&self) -> bool {
         self.damaged
+    }
+
+    /// Whether everything that was ever written is there so far, as it was written.
+    pub(super) fn is_whole(&self, context: &PartitionContext) -> bool {
+        context.segment_bases.first() == Some(&Offset(0))
+            && self.tally == Tally::default()
+            && !self.was_damaged
+            && !context.is_compacted()
+            && self.last_trace_of_cleaner.is_none()
     }
 
     /// The first offset that the cleaner certainly has not reached; holes below it are its own.

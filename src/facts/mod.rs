@@ -511,6 +511,12 @@ pub enum SnapshotConflictKind {
     OtherTransaction,
     /// It names another epoch of the coordinator than the producer's last marker.
     OtherCoordinator,
+    /// It says of a producer what neither a batch nor a marker of it led to.
+    WithoutTrace,
+    /// The batch at the named offset has other bounds.
+    OtherBounds,
+    /// It names a producer more than once.
+    Repeated,
     /// The producer is missing, and cannot have expired.
     LacksProducer,
     /// A clean stop writes it, and it is not there, nor any other.

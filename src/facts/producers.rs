@@ -88,6 +88,13 @@ impl ProducerState {
         (now.since(then) == Tally::default()).then_some((at, self.coordinator_epoch?))
     }
 
+    /// Whether its last batch had been forgotten when its last marker came, which then left an entry without batch.
+    pub(super) fn may_have_expired_before_its_marker(&self, expiration_ms: i64) -> bool {
+        let is_behind = self.last_marker > self.last_batch.map(|batch| batch.last_offset);
+        let age = self.last_timestamp.zip(self.batch_timestamp);
+        is_behind && age.is_none_or(|(marker, batch)| marker.saturating_sub(batch) >= expiration_ms)
+    }
+
     /// The earliest time by which a broker of any release may have expired it.
     pub(super) fn expires_by(&self) -> Option<i64> {
         Some(self.batch_timestamp?.min(self.last_timestamp?))

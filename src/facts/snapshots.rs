@@ -7,6 +7,10 @@
 //! alone. What a snapshot remembers and the files do not hold is taken from it: the first offset of
 //! an open transaction, and the sequence at which the files begin.
 //!
+//! Where all that was ever written is there as it was written, and the log was closed cleanly, an entry also needs
+//! something that led to it: its epoch is that of the newest batch or marker of the producer, and a coordinator's epoch comes with
+//! a marker. Elsewhere an entry may be all that is left of a producer.
+//!
 //! A snapshot is written when a segment begins, and at a clean stop (`UnifiedLog.roll`, `close`). So one behind
 //! the end of the log means that files are missing there. The files of a running broker are of different moments, and
 //! its snapshots may be younger than the copy of its segments: there it counts where the log ends just where an index
@@ -17,7 +21,7 @@
 //! the batch's.
 
 use super::continuity::Continuity;
-use super::producers::{ProducerState, Producers};
+use super::producers::{DEFAULT_EXPIRATION_MS, ProducerState, Producers};
 use super::transactions::Transactions;
 use super::{PartitionContext, Snapshot, SnapshotConflict, SnapshotConflictKind, SnapshotEntry};
 use crate::format::BatchHeader;
@@ -35,6 +39,8 @@ pub(super) struct SnapshotCheck {
     next: usize,
     /// The batches at the offsets that entries name.
     witnesses: BTreeMap<Offset, Witness>,
+    /// The batches at the offsets at which entries say that a transaction began.
+    beginnings: BTreeMap<Offset, Option<Beginning>>,
     conflicts: Vec<SnapshotConflict>,
 }
 
@@ -45,7 +51,35 @@ enum Witness {
     /// A batch lies across the offset and ends behind it.
     Across(ProducerId),
     /// A batch ends at the offset.
-    Ends(ProducerId, Option<ProducerEpoch>, Option<Sequence>, Kind),
+    Ends(Named),
+}
+
+/// The batch that ends at an offset that an entry names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Named {
+    producer_id: ProducerId,
+    epoch: Option<ProducerEpoch>,
+    first_sequence: Option<Sequence>,
+    last_sequence: Option<Sequence>,
+    offset_delta: i32,
+    kind: Kind,
+}
+
+impl Named {
+    /// Whether an entry about this batch may hold this delta: up to 2.1 it was counted in sequences, and went below zero
+    /// where they began again at 0 (KAFKA-7692).
+    fn may_have_delta(&self, delta: i32) -> bool {
+        let by_sequences = self.first_sequence.zip(self.last_sequence);
+        let by_sequences = by_sequences.map(|(first, last)| last.get().wrapping_sub(first.get()));
+        delta == self.offset_delta || by_sequences == Some(delta)
+    }
+}
+
+/// The batch across an offset at which a transaction is said to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beginning {
+    Transactional(ProducerId),
+    Other(ProducerId),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +99,10 @@ impl SnapshotCheck {
             .flatten()
             .filter_map(|entry| Some((entry.last_offset?, Witness::Unseen)))
             .collect();
-        Self { order, next: 0, witnesses, conflicts: Vec::new() }
+        let entries =
+            context.snapshots.iter().filter_map(|snapshot| snapshot.entries.as_ref().ok()).flatten();
+        let beginnings = entries.filter_map(|entry| Some((entry.current_txn_first_offset?, None))).collect();
+        Self { order, next: 0, witnesses, beginnings, conflicts: Vec::new() }
     }
 
     /// Compares all snapshots with a number up to the base offset of the next batch.
@@ -82,10 +119,13 @@ impl SnapshotCheck {
         while let Some(snapshot) = self.peek(context).filter(|snapshot| snapshot.offset <= base_offset) {
             self.next = self.next.saturating_add(1);
             let Some(entries) = self.readable(snapshot) else { continue };
+            self.tell_repeated(snapshot, entries);
             if begins {
-                remembered = Some(entries);
-                if context.segment_bases.first() == Some(&snapshot.offset) {
-                    for entry in entries {
+                remembered = Some((snapshot, entries));
+                for entry in entries {
+                    if let Some((kind, log)) = beyond(snapshot, entry) {
+                        self.about(snapshot, entry.producer_id, kind, Some(words(entry)), Some(log));
+                    } else if context.segment_bases.first() == Some(&snapshot.offset) {
                         producers.remember(entry);
                     }
                 }
@@ -93,8 +133,9 @@ impl SnapshotCheck {
                 self.compare(context, snapshot, entries, producers, transactions, continuity);
             }
         }
-        for entry in remembered.into_iter().flatten() {
-            if let Some(first) = entry.current_txn_first_offset {
+        let Some((snapshot, entries)) = remembered else { return };
+        for entry in entries {
+            if let Some(first) = entry.current_txn_first_offset.filter(|first| *first < snapshot.offset) {
                 transactions.remembered(entry.producer_id, entry.producer_epoch, first);
             }
         }
@@ -106,10 +147,24 @@ impl SnapshotCheck {
         if last < first {
             return;
         }
+        for beginning in self.beginnings.range_mut(first..=last).map(|(_, beginning)| beginning) {
+            let is_transactional = header.is_transactional() && !header.is_control();
+            *beginning = Some(if is_transactional {
+                Beginning::Transactional(header.producer_id)
+            } else {
+                Beginning::Other(header.producer_id)
+            });
+        }
         for (&offset, witness) in self.witnesses.range_mut(first..=last) {
             *witness = if offset == last {
-                let kind = if header.is_control() { Kind::Marker } else { Kind::Data };
-                Witness::Ends(header.producer_id, header.producer_epoch, header.last_sequence(), kind)
+                Witness::Ends(Named {
+                    producer_id: header.producer_id,
+                    epoch: header.producer_epoch,
+                    first_sequence: header.base_sequence,
+                    last_sequence: header.last_sequence(),
+                    offset_delta: header.last_offset_delta,
+                    kind: if header.is_control() { Kind::Marker } else { Kind::Data },
+                })
             } else {
                 Witness::Across(header.producer_id)
             };
@@ -200,19 +255,53 @@ impl SnapshotCheck {
         continuity: &Continuity,
     ) {
         let whole = continuity.tally().damage == 0 && !continuity.ends_in_damage();
+        // Everything that led to the state is there, as it was when the broker wrote down what it knew.
+        let complete = context.clean_shutdown == Some(true)
+            && continuity.next_offset() == Some(snapshot.offset)
+            && continuity.is_whole(context);
         for entry in entries {
             let state = producers.state(entry.producer_id);
-            if let Some((kind, log)) = self.contradiction(snapshot, entry, state) {
-                self.about(snapshot, entry.producer_id, kind, Some(words(entry)), Some(log));
+            let limit = context.expiration_ms.unwrap_or(DEFAULT_EXPIRATION_MS);
+            let contradiction = self
+                .contradiction(snapshot, entry, state, limit)
+                .or_else(|| without_trace(entry, state).filter(|_| complete));
+            if let Some((kind, log)) = contradiction {
+                let said = match kind {
+                    SnapshotConflictKind::OtherBounds => {
+                        format!("{}, offsetDelta {}", words(entry), entry.offset_delta)
+                    }
+                    _ => words(entry),
+                };
+                self.about(snapshot, entry.producer_id, kind, Some(said), Some(log));
             }
-            if let Some(log) = Self::other_coordinator(snapshot, entry, state, continuity) {
+            let other_coordinator = Self::other_coordinator(snapshot, entry, state, continuity);
+            let no_marker = || {
+                let is_one = state.is_some_and(|state| state.last_marker.is_some());
+                (complete && entry.coordinator_epoch.is_some() && !is_one)
+                    .then(|| "no marker of the producer".to_owned())
+            };
+            if let Some(log) = other_coordinator.or_else(no_marker) {
                 let said = entry.coordinator_epoch.map(|epoch| format!("coordinator epoch {epoch}"));
                 let kind = SnapshotConflictKind::OtherCoordinator;
                 self.about(snapshot, entry.producer_id, kind, said, Some(log));
             }
             let open = transactions.open_since(entry.producer_id);
             let (said, known) = (entry.current_txn_first_offset, state.and_then(|state| state.last_marker));
+            if let Some((kind, log)) = self.false_beginning(snapshot, entry) {
+                self.about(snapshot, entry.producer_id, kind, Some(open_words(said)), Some(log));
+                continue;
+            }
             match (said, open) {
+                (Some(_), None) if complete => {
+                    let kind = SnapshotConflictKind::OtherTransaction;
+                    self.about(
+                        snapshot,
+                        entry.producer_id,
+                        kind,
+                        Some(open_words(said)),
+                        Some(open_words(open)),
+                    );
+                }
                 (Some(first), None) if known.is_none_or(|marker| marker < first) => {
                     transactions.remembered(entry.producer_id, entry.producer_epoch, first);
                 }
@@ -235,12 +324,14 @@ impl SnapshotCheck {
                     }
                 }
                 _ if whole => {
-                    let words = |first: Option<Offset>| match first {
-                        Some(first) => format!("a transaction open since offset {first}"),
-                        None => "no open transaction".to_owned(),
-                    };
                     let kind = SnapshotConflictKind::OtherTransaction;
-                    self.about(snapshot, entry.producer_id, kind, Some(words(said)), Some(words(open)));
+                    self.about(
+                        snapshot,
+                        entry.producer_id,
+                        kind,
+                        Some(open_words(said)),
+                        Some(open_words(open)),
+                    );
                 }
                 _ => {}
             }
@@ -272,6 +363,38 @@ impl SnapshotCheck {
                 self.about(snapshot, producer_id, kind, None, Some(log));
             }
         });
+    }
+
+    /// What the log has where the entry says that an open transaction began, if nothing of it can have begun there.
+    fn false_beginning(
+        &self,
+        snapshot: &Snapshot,
+        entry: &SnapshotEntry,
+    ) -> Option<(SnapshotConflictKind, String)> {
+        let first = entry.current_txn_first_offset?;
+        if first >= snapshot.offset {
+            let log = format!("offsets below {} are what the snapshot covers", snapshot.offset);
+            return Some((SnapshotConflictKind::EntryBeyondSnapshot, log));
+        }
+        let log = match self.beginnings.get(&first).copied().flatten()? {
+            Beginning::Transactional(id) if id == entry.producer_id => return None,
+            Beginning::Transactional(id) => format!("data of producer {id} at offset {first}"),
+            Beginning::Other(id) => {
+                format!("what producer {id} wrote at offset {first} is no data of a transaction")
+            }
+        };
+        Some((SnapshotConflictKind::OtherTransaction, log))
+    }
+
+    /// Tells the producers that a snapshot names more than once: a broker writes its state by producer.
+    fn tell_repeated(&mut self, snapshot: &Snapshot, entries: &[SnapshotEntry]) {
+        let mut named: BTreeMap<ProducerId, &SnapshotEntry> = BTreeMap::new();
+        for entry in entries {
+            let Some(first) = named.insert(entry.producer_id, entry) else { continue };
+            let said = format!("{}; and {}", words(first), words(entry));
+            let log = Some("one state for each producer".to_owned());
+            self.about(snapshot, entry.producer_id, SnapshotConflictKind::Repeated, Some(said), log);
+        }
     }
 
     /// Whether the snapshot says that the open transaction ended, and offsets in which its marker may
@@ -310,35 +433,47 @@ impl SnapshotCheck {
         snapshot: &Snapshot,
         entry: &SnapshotEntry,
         state: Option<&ProducerState>,
+        expiration_ms: i64,
     ) -> Option<(SnapshotConflictKind, String)> {
         let logged = state.and_then(|state| state.last_batch);
         let Some(offset) = entry.last_offset else {
-            // No batch known in this epoch: right when a marker began the epoch.
+            // No batch known in this epoch: right when a marker began the epoch, or came when the batch was forgotten.
             let state = state.filter(|state| state.has_data_in(entry.producer_epoch))?;
-            let last = state.last_batch?;
+            let last =
+                state.last_batch.filter(|_| !state.may_have_expired_before_its_marker(expiration_ms))?;
             return Some((
                 SnapshotConflictKind::Stale,
                 format!("a batch that ends at offset {}", last.last_offset),
             ));
         };
-        if offset >= snapshot.offset {
-            let log = format!("offsets below {} are what the snapshot covers", snapshot.offset);
-            return Some((SnapshotConflictKind::EntryBeyondSnapshot, log));
+        if let Some(beyond) = beyond(snapshot, entry) {
+            return Some(beyond);
         }
         let other = |log| Some((SnapshotConflictKind::OtherBatch, log));
         match self.witnesses.get(&offset) {
-            Some(&Witness::Ends(id, _, _, Kind::Marker)) if id == entry.producer_id => None,
-            Some(&Witness::Ends(id, epoch, last, Kind::Data)) if id == entry.producer_id => {
-                if last != entry.last_sequence || epoch > entry.producer_epoch {
-                    let last = last.map_or_else(|| "none".to_owned(), |last| last.to_string());
-                    let epoch = epoch.map_or_else(|| "none".to_owned(), |epoch| epoch.to_string());
+            Some(Witness::Ends(Named { producer_id: id, kind: Kind::Marker, .. }))
+                if *id == entry.producer_id =>
+            {
+                None
+            }
+            Some(Witness::Ends(batch)) if batch.producer_id == entry.producer_id => {
+                if batch.last_sequence != entry.last_sequence || batch.epoch != entry.producer_epoch {
+                    let last = batch.last_sequence.map_or_else(|| "none".to_owned(), |last| last.to_string());
+                    let epoch = batch.epoch.map_or_else(|| "none".to_owned(), |epoch| epoch.to_string());
                     return other(format!("epoch {epoch}, last sequence {last} at offset {offset}"));
+                }
+                if !batch.may_have_delta(entry.offset_delta) {
+                    let log = format!(
+                        "a batch from offset {} to {offset}",
+                        offset.plus(i64::from(batch.offset_delta).saturating_neg())
+                    );
+                    return Some((SnapshotConflictKind::OtherBounds, log));
                 }
                 let later = logged.filter(|batch| batch.last_offset > offset)?;
                 let log = format!("a later batch of it that ends at offset {}", later.last_offset);
                 Some((SnapshotConflictKind::Stale, log))
             }
-            Some(&Witness::Ends(id, ..)) => {
+            Some(Witness::Ends(Named { producer_id: id, .. })) => {
                 other(format!("a batch of producer {id} ends at offset {offset}"))
             }
             Some(&Witness::Across(id)) => {
@@ -370,6 +505,37 @@ impl SnapshotCheck {
         if self.conflicts.len() < MAX_CONFLICTS {
             self.conflicts.push(conflict);
         }
+    }
+}
+
+/// An entry about a batch that the snapshot does not cover.
+fn beyond(snapshot: &Snapshot, entry: &SnapshotEntry) -> Option<(SnapshotConflictKind, String)> {
+    entry.last_offset.filter(|offset| *offset >= snapshot.offset)?;
+    let log = format!("offsets below {} are what the snapshot covers", snapshot.offset);
+    Some((SnapshotConflictKind::EntryBeyondSnapshot, log))
+}
+
+/// What the log led to, where that is all known and not the epoch that the entry has: the newest batch or marker of a producer
+/// sets it, whatever was forgotten before.
+fn without_trace(
+    entry: &SnapshotEntry,
+    state: Option<&ProducerState>,
+) -> Option<(SnapshotConflictKind, String)> {
+    let Some(state) = state else {
+        let log = "neither a batch nor a marker of the producer".to_owned();
+        return Some((SnapshotConflictKind::WithoutTrace, log));
+    };
+    (state.epoch != entry.producer_epoch).then(|| {
+        let epoch = state.epoch.map_or_else(|| "none".to_owned(), |epoch| epoch.to_string());
+        let log = format!("epoch {epoch} in the newest batch or marker of the producer");
+        (SnapshotConflictKind::WithoutTrace, log)
+    })
+}
+
+fn open_words(first: Option<Offset>) -> String {
+    match first {
+        Some(first) => format!("a transaction open since offset {first}"),
+        None => "no open transaction".to_owned(),
     }
 }
 

@@ -255,6 +255,9 @@ fn alternatives(kinds: &BTreeMap<SnapshotConflictKind, u64>) -> Vec<crate::findi
                 | SnapshotConflictKind::EntryBeyondSnapshot
                 | SnapshotConflictKind::OtherTransaction
                 | SnapshotConflictKind::OtherCoordinator
+                | SnapshotConflictKind::WithoutTrace
+                | SnapshotConflictKind::OtherBounds
+                | SnapshotConflictKind::Repeated
         )
     }) {
         alternatives.push(kept("mixed files", "the snapshot is one of another replica, or of another time"));
@@ -266,11 +269,14 @@ const fn what(kind: SnapshotConflictKind) -> &'static str {
     match kind {
         SnapshotConflictKind::Damaged => "cannot be read",
         SnapshotConflictKind::BeyondLogEnd => "covers more than the log holds",
-        SnapshotConflictKind::EntryBeyondSnapshot => "names a batch that it does not cover",
+        SnapshotConflictKind::EntryBeyondSnapshot => "names an offset that it does not cover",
         SnapshotConflictKind::OtherBatch => "the log holds another batch at the named offset",
         SnapshotConflictKind::Stale => "the log holds later batches of the producer that it should cover",
         SnapshotConflictKind::OtherTransaction => "differs from the log about an open transaction",
         SnapshotConflictKind::OtherCoordinator => "names another coordinator epoch than the last marker",
+        SnapshotConflictKind::WithoutTrace => "says of a producer what nothing in the log led to",
+        SnapshotConflictKind::OtherBounds => "the batch at the named offset has another length",
+        SnapshotConflictKind::Repeated => "names a producer more than once",
         SnapshotConflictKind::LacksProducer => "lacks a producer that cannot have expired",
         SnapshotConflictKind::Missing => "is missing, and so are all others",
     }
@@ -296,6 +302,11 @@ mod tests {
         }
     }
 
+    /// About the batch of producer 5 with sequences 0 to 4.
+    fn of_five(time: i64) -> SnapshotEntry {
+        SnapshotEntry { offset_delta: 4, ..entry(5, 0, 4, 4, time) }
+    }
+
     fn open(id: i64, epoch: i16, since: i64) -> SnapshotEntry {
         SnapshotEntry { current_txn_first_offset: Some(Offset(since)), ..entry(id, epoch, -1, -1, 0) }
     }
@@ -316,7 +327,7 @@ mod tests {
     #[test]
     fn a_snapshot_that_agrees_is_no_finding() {
         assert!(told(7, Ok(vec![entry(5, 0, 5, 6, 3), entry(6, 0, 0, 5, 2)]), TWO).is_empty());
-        assert!(told(6, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)]), TWO).is_empty());
+        assert!(told(6, Ok(vec![of_five(1), entry(6, 0, 0, 5, 2)]), TWO).is_empty());
     }
 
     #[test]
@@ -371,6 +382,98 @@ mod tests {
     }
 
     #[test]
+    fn in_a_complete_log_something_led_to_each_entry() {
+        let told_in = |context: PartitionContext, number: i64, entry: SnapshotEntry, script: &str| {
+            let entries = Ok(vec![entry]);
+            let snapshot = Snapshot { file: "0.snapshot".to_owned(), offset: Offset(number), entries };
+            let (context, facts) = fold_in(PartitionContext { snapshots: vec![snapshot], ..context }, script);
+            let findings = judge(&[(&context, &facts)]);
+            findings.into_iter().flat_map(|finding| finding.snapshots).map(|one| one.what).collect::<Vec<_>>()
+        };
+        let closed = || PartitionContext { clean_shutdown: Some(true), ..PartitionContext::default() };
+        let without = one(SnapshotConflictKind::WithoutTrace);
+        let data = "D 5/0 0..4";
+        let bumped = entry(5, 1, -1, -1, 0);
+        assert_eq!(told_in(closed(), 5, bumped, data), without);
+        assert_eq!(told_in(closed(), 5, entry(9, 0, -1, -1, 0), data), without);
+        // A newer epoch of a marker takes the batch away.
+        let forgotten = "X 7/0 0..0; +M 7/1";
+        assert_eq!(told_in(closed(), 2, entry(7, 0, 0, 0, 0), forgotten), without);
+        assert!(told_in(closed(), 2, entry(7, 1, -1, -1, 0), forgotten).is_empty());
+        let coordinator = SnapshotEntry { coordinator_epoch: Some(3), ..of_five(0) };
+        assert_eq!(told_in(closed(), 5, coordinator, data), one(SnapshotConflictKind::OtherCoordinator));
+        // What led to it may be gone, or the log may have been another one when the broker wrote this.
+        for context in [
+            PartitionContext::default(),
+            PartitionContext { compacted: Some(true), ..closed() },
+            PartitionContext { segment_bases: vec![Offset(3)], ..closed() },
+        ] {
+            let from = context.segment_bases.first().map_or(0, |base| base.0);
+            assert!(told_in(context.clone(), from + 5, bumped, data).is_empty(), "{context:?}");
+            let coordinator = SnapshotEntry { last_offset: Some(Offset(from + 4)), ..coordinator };
+            assert!(told_in(context.clone(), from + 5, coordinator, data).is_empty(), "{context:?}");
+        }
+        for script in ["D 5/0 0..4; kept 1; D 6/0 0..0", "D 5/0 0..4; damage; D 6/0 0..0"] {
+            assert!(told_in(closed(), 6, bumped, script).is_empty(), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_batch_of_another_epoch_or_length_is_another_batch() {
+        let delta = |offset_delta| SnapshotEntry { offset_delta, ..of_five(0) };
+        let told = |entry: SnapshotEntry, script: &str| told(5, Ok(vec![entry]), script);
+        assert!(told(delta(4), "D 5/0 0..4").is_empty());
+        for wrong in [77, -5, 0] {
+            assert_eq!(told(delta(wrong), "D 5/0 0..4"), one(SnapshotConflictKind::OtherBounds), "{wrong}");
+        }
+        // Up to 2.1 it was counted in sequences, also where these begin again at 0.
+        let wraps = SnapshotEntry { last_sequence: Sequence::new(2), ..delta(2 - (i32::MAX - 1)) };
+        assert!(told(wraps, "D 5/0 2147483646..2").is_empty());
+        assert!(told(SnapshotEntry { offset_delta: 4, ..wraps }, "D 5/0 2147483646..2").is_empty());
+        let epoch = SnapshotEntry { producer_epoch: Some(ProducerEpoch(1)), ..of_five(0) };
+        assert_eq!(told(epoch, "D 5/0 0..4"), one(SnapshotConflictKind::OtherBatch));
+    }
+
+    #[test]
+    fn a_producer_has_one_entry() {
+        let twice = vec![entry(5, 0, 5, 6, 3), entry(6, 0, 0, 5, 2), entry(5, 0, 5, 6, 3)];
+        assert_eq!(told(7, Ok(twice), TWO), one(SnapshotConflictKind::Repeated));
+    }
+
+    #[test]
+    fn a_batch_that_was_forgotten_before_its_marker_came_is_in_no_entry() {
+        let fresh = || Ok(vec![entry(7, 0, -1, -1, 0)]);
+        assert!(told(3, fresh(), "X 7/0 0..0; +M 7/0; wait 2d; +M 7/0").is_empty());
+        assert_eq!(told(3, fresh(), "X 7/0 0..0; +M 7/0; +M 7/0"), one(SnapshotConflictKind::Stale));
+    }
+
+    #[test]
+    fn no_transaction_begins_behind_a_snapshot_or_at_what_is_no_data_of_it() {
+        let judged = |first: i64, script: &str| {
+            let mut since = open(7, 0, first);
+            (since.last_sequence, since.last_offset) = (Sequence::new(0), Some(Offset(1)));
+            let snapshot =
+                Snapshot { file: "3.snapshot".to_owned(), offset: Offset(3), entries: Ok(vec![since]) };
+            let (context, facts) = fold_in(
+                PartitionContext { snapshots: vec![snapshot], ..PartitionContext::default() },
+                script,
+            );
+            let findings = judge(&[(&context, &facts)]);
+            let told: Vec<String> = findings.into_iter().flat_map(|f| f.snapshots).map(|s| s.what).collect();
+            (told, facts.transactions.iter().filter(|span| span.is_without_end()).count())
+        };
+        let plain = "D 6/0 0..0; D 7/0 0..0; D 6/0 1..1";
+        let other = one(SnapshotConflictKind::OtherTransaction);
+        assert_eq!(judged(0, plain), (other.clone(), 0));
+        assert_eq!(judged(1, plain), (other.clone(), 0));
+        assert_eq!(judged(2, "D 6/0 0..0; D 7/0 0..0; X 6/0 1..1"), (other, 1));
+        let beyond = one(SnapshotConflictKind::EntryBeyondSnapshot);
+        assert_eq!(judged(3, plain), (beyond.clone(), 0));
+        assert_eq!(judged(200, plain), (beyond, 0));
+        assert_eq!(judged(1, "D 6/0 0..0; X 7/0 0..0; D 6/0 1..1"), (Vec::new(), 1));
+    }
+
+    #[test]
     fn another_sequence_at_the_same_offset_contradicts_the_log() {
         assert_eq!(told(7, Ok(vec![entry(5, 0, 9, 6, 3)]), TWO), one(SnapshotConflictKind::OtherBatch));
         assert_eq!(told(7, Ok(vec![entry(5, 0, 4, 5, 3)]), TWO), one(SnapshotConflictKind::OtherBatch));
@@ -379,7 +482,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_older_than_its_number_is_stale() {
-        let stale = told(7, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)]), TWO);
+        let stale = told(7, Ok(vec![of_five(1), entry(6, 0, 0, 5, 2)]), TWO);
         assert_eq!(stale, one(SnapshotConflictKind::Stale));
     }
 
@@ -467,7 +570,7 @@ mod tests {
             alone[0].contains("and .kafka_cleanshutdown of its log directory away together"),
             "{alone:#?}"
         );
-        let sound = || (6, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)]));
+        let sound = || (6, Ok(vec![of_five(1), entry(6, 0, 0, 5, 2)]));
         let older = advised(0, &[sound(), wrong()], TWO);
         assert!(older[0].contains("begins from the older 6.snapshot and the log behind that"), "{older:#?}");
         // Below the log start it is deleted before it could serve; one that is wrong itself serves nobody.
@@ -489,7 +592,7 @@ mod tests {
         let alone = advised(0, &[broken()], TWO);
         assert!(alone[0].contains("builds the state from the log, from offset 0 on"), "{alone:#?}");
         // As long as the broken one is there, an older one stays only where a segment begins.
-        let sound = (6, Ok(vec![entry(5, 0, 4, 4, 1), entry(6, 0, 0, 5, 2)]));
+        let sound = (6, Ok(vec![of_five(1), entry(6, 0, 0, 5, 2)]));
         let superseded = advised(0, &[sound.clone(), broken()], TWO);
         assert!(superseded[0].contains("from the log, from offset 0 on"), "{superseded:#?}");
         let older = advised(0, &[sound, broken()], "D 5/0 0..4; D 6/0 0..0; roll; D 5/0 5..5");

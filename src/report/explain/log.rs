@@ -123,7 +123,8 @@ pub(super) const SNAPSHOT_MISMATCH: Explanation = Explanation {
     shows: "A .snapshot file is what a broker remembers of the producers after a restart. This one has a bad \
             checksum or length, or names another last sequence than the log holds at that place, or misses a \
             producer that had written shortly before, or names another coordinator than the last marker, or covers more \
-            than the log holds. A broker that starts from it accepts what it should refuse, or refuses the coordinator's \
+            than the log holds. In a log that is complete, was never compacted and was closed cleanly, an entry that no batch and no \
+            marker led to is told as well. A broker that starts from it accepts what it should refuse, or refuses the coordinator's \
             markers. After a clean stop one is there; where a partition alone has none, the broker forgets its producers.",
     innocent: &[
         "Where a broker runs, files are of different moments: a snapshot behind the end of a log \
@@ -131,7 +132,7 @@ pub(super) const SNAPSHOT_MISMATCH: Explanation = Explanation {
         "An empty snapshot of 10 bytes is healthy where no producer ids were used.",
         "Snapshots of replicas differ, because each broker forgets by its own clock.",
         "At a roll by time producers may have expired just before the snapshot was taken.",
-        "A producer without any record in the log may still be in the snapshot.",
+        "A producer whose records retention or the cleaner took may still be in the snapshot.",
     ],
     evidence: &[
         "the file, the producer, and what snapshot and log say",
