@@ -264,7 +264,9 @@ impl Ledger {
             Some(ControlRecord::EndTransaction { coordinator_epoch, .. }) => Some(coordinator_epoch),
             _ => None,
         };
-        self.producers.marker(&self.continuity, header, coordinator);
+        let open = self.transactions.open_until(header.producer_id).is_some();
+        let beside = if open { Beside::OpenTransaction } else { Beside::Nothing };
+        self.producers.marker(&self.context, &self.continuity, header, coordinator, beside);
         let marker = Marker {
             producer_id: header.producer_id,
             producer_epoch: header.producer_epoch,

@@ -339,7 +339,7 @@ pub struct EmptyMarker {
     pub outcome: Outcome,
 }
 
-/// What a batch did that a leader with intact memory refuses, or answers without storing.
+/// What a batch or a marker did that a leader with intact memory refuses, or answers without storing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StepKind {
     /// A range that is there already: a broken duplicate check, or another writer with the same id.
@@ -351,8 +351,12 @@ pub enum StepKind {
     /// From 0, or a range, again, with the earlier records below the log start (clients before 2.5
     /// begin again so) or cleaned away: they cannot be compared, and nobody reads both.
     RestartBehindDeletion,
+    /// A range that only the snapshot at the first file remembers: its records are in front of the files.
+    RepeatOfSnapshot,
     /// An epoch below one that was seen.
     EpochDown,
+    /// A marker of an epoch below that of its producer.
+    MarkerDown,
     /// An epoch below that of a marker that had ended it.
     WriteBehindMarker,
     /// Not transactional, while a transaction of the producer is open here.

@@ -18,6 +18,7 @@ use crate::error::AuditError;
 use crate::format::BatchHeader;
 use crate::spill::{Element, RunReader, Share, Table};
 use crate::units::{Offset, ProducerEpoch, ProducerId, Sequence};
+use std::cmp::Ordering;
 use std::io;
 
 /// `producer.id.expiration.ms` where nothing tells it (KIP-854).
@@ -38,8 +39,16 @@ pub(super) struct LastBatch {
 #[derive(Clone, Copy, Debug)]
 struct Remembered {
     epoch: ProducerEpoch,
-    last_sequence: Sequence,
+    /// Its last batch in this epoch; `None` where a marker began it.
+    batch: Option<RememberedBatch>,
     timestamp: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RememberedBatch {
+    first: Sequence,
+    last: Sequence,
+    last_offset: Offset,
 }
 
 /// What a broker would know of one producer at the present offset.
@@ -111,6 +120,7 @@ impl Element for ProducerState {
         let epoch = |epoch: Option<ProducerEpoch>| epoch.map(|epoch| i64::from(epoch.0));
         let sequence = |sequence: Sequence| i64::from(sequence.get());
         let (marked, remembered) = (self.marked.as_ref(), self.remembered.as_ref());
+        let batch = remembered.and_then(|known| known.batch);
         [
             epoch(self.epoch),
             self.last_batch.map(|last| last.last_offset.0),
@@ -125,7 +135,9 @@ impl Element for ProducerState {
             marked.and_then(|&(marker, ..)| epoch(marker)),
             self.below_log_start.then_some(1),
             remembered.map(|known| i64::from(known.epoch.0)),
-            remembered.map(|known| sequence(known.last_sequence)),
+            batch.map(|batch| sequence(batch.first)),
+            batch.map(|batch| sequence(batch.last)),
+            batch.map(|batch| batch.last_offset.0),
             remembered.map(|known| known.timestamp),
             self.track.as_ref().map(|_| 1),
             self.coordinator_epoch.map(i64::from),
@@ -158,14 +170,21 @@ impl Element for ProducerState {
             ended_epoch,
             below_log_start,
             remembered_epoch,
-            remembered_sequence,
+            remembered_first,
+            remembered_last,
+            remembered_offset,
             remembered_time,
             track,
             coordinator_epoch,
-        ] = <[Option<i64>; 17]>::take(from)?;
+        ] = <[Option<i64>; 19]>::take(from)?;
         let last_batch = last_offset
             .map(|offset| LastBatch { last_sequence: sequence(last_sequence), last_offset: Offset(offset) });
-        let remembered = epoch(remembered_epoch).zip(sequence(remembered_sequence)).zip(remembered_time);
+        let batch = sequence(remembered_first).zip(sequence(remembered_last)).zip(remembered_offset);
+        let batch = batch.map(|((first, last), last_offset)| RememberedBatch {
+            first,
+            last,
+            last_offset: Offset(last_offset),
+        });
         Ok(Self {
             epoch: epoch(newest),
             last_batch,
@@ -177,9 +196,9 @@ impl Element for ProducerState {
             batch_timestamp,
             track_epoch: epoch(track_epoch),
             below_log_start: below_log_start.is_some(),
-            remembered: remembered.map(|((epoch, last_sequence), timestamp)| Remembered {
+            remembered: epoch(remembered_epoch).zip(remembered_time).map(|(epoch, timestamp)| Remembered {
                 epoch,
-                last_sequence,
+                batch,
                 timestamp,
             }),
             holes: Tally::take(from)?,
@@ -286,13 +305,19 @@ impl Producers {
             let bumps = state.track_epoch < header.producer_epoch && !header.is_transactional();
             let before_bump: Vec<Offset> =
                 state.track.iter().filter(|_| bumps).flat_map(|track| track.newest().take(NEWEST)).collect();
-            let transition = follow(state, header);
+            let at_head = against_snapshot(state, header);
+            before.below_log_start |= at_head.is_some();
+            before.repeats_snapshot = at_head == Some(Transition::ExactRepeat)
+                || repeated.is_some_and(|place| Some(place.offset) < context.segment_bases.first().copied());
+            let transition = at_head.unwrap_or_else(|| follow(state, header));
             let batches = match transition {
                 Transition::ExactRepeat => {
                     state.track.iter().flat_map(|track| track.newest().skip(1).take(NEWEST)).collect()
                 }
                 _ => before_bump,
             };
+            let in_files = |at: &Offset| Some(*at) >= context.segment_bases.first().copied();
+            let batches: Vec<Offset> = batches.into_iter().filter(in_files).collect();
             if !batches.is_empty() && self.newest_batches.len() < MAX_STEPS {
                 let (producer_id, at_offset) = (header.producer_id, header.base_offset);
                 self.newest_batches.push(NewestBatches { producer_id, at_offset, batches });
@@ -314,24 +339,22 @@ impl Producers {
                 && before.holes == continuity.tally();
             let outside = outside.then_some(StepKind::OutsideTransaction);
             if let Some(kind) = step_of(transition, header, &before).or(outside) {
-                if self.steps.len() < MAX_STEPS {
-                    self.steps.push(SequenceStep {
-                        kind,
-                        producer_id: header.producer_id,
-                        producer_epoch: header.producer_epoch,
-                        previous_epoch: before.epoch,
-                        at_offset: header.base_offset,
-                        first_sequence: header.base_sequence,
-                        last_sequence: header.last_sequence(),
-                        previous_offset: before.last_batch.map(|batch| batch.last_offset),
-                        previous_sequence: before.last_batch.and_then(|batch| batch.last_sequence),
-                        timestamp: time,
-                    });
-                } else {
-                    self.steps_omitted = self.steps_omitted.saturating_add(1);
-                }
+                let (previous_epoch, previous) = before.previous();
+                self.step(SequenceStep {
+                    kind,
+                    producer_id: header.producer_id,
+                    producer_epoch: header.producer_epoch,
+                    previous_epoch,
+                    at_offset: header.base_offset,
+                    first_sequence: header.base_sequence,
+                    last_sequence: header.last_sequence(),
+                    previous_offset: previous.map(|batch| batch.last_offset),
+                    previous_sequence: previous.and_then(|batch| batch.last_sequence),
+                    timestamp: time,
+                });
             }
         }
+        let state = self.states.entry(&header.producer_id);
         state.epoch = header.producer_epoch;
         state.batch_epoch = header.producer_epoch;
         state.last_batch =
@@ -342,30 +365,67 @@ impl Producers {
         state.below_log_start = header.last_offset() < context.log_start_offset;
     }
 
+    fn step(&mut self, step: SequenceStep) {
+        if self.steps.len() < MAX_STEPS {
+            self.steps.push(step);
+        } else {
+            self.steps_omitted = self.steps_omitted.saturating_add(1);
+        }
+    }
+
     /// The cleaner emptied a marker of a producer: nobody knows what its coordinator was.
     pub(super) fn emptied_marker(&mut self, header: &BatchHeader) {
         self.states.entry(&header.producer_id).coordinator_epoch = None;
     }
 
     /// A marker of a producer, with the epoch of its coordinator.
-    pub(super) fn marker(&mut self, continuity: &Continuity, header: &BatchHeader, coordinator: Option<i32>) {
+    pub(super) fn marker(
+        &mut self,
+        context: &PartitionContext,
+        continuity: &Continuity,
+        header: &BatchHeader,
+        coordinator: Option<i32>,
+        beside: Beside,
+    ) {
+        let newest = self.newest_timestamp;
         let state = self.states.entry(&header.producer_id);
+        let before = Known::of(state, context, newest);
+        let known = state.epoch.or(before.remembered.map(|remembered| remembered.epoch));
+        // An open transaction keeps its producer from being forgotten.
+        let age = if state.epoch.is_some() { before.age } else { before.at_head };
+        let is_known = beside == Beside::OpenTransaction || age == Before::Recent;
+        let goes_down = is_known && header.producer_epoch.is_some() && header.producer_epoch < known;
+        let previous_offset = state.last_marker.max(before.previous().1.map(|batch| batch.last_offset));
         state.coordinator_epoch = coordinator;
         state.epoch = header.producer_epoch.or(state.epoch);
         state.marker_epoch = state.marker_epoch.max(header.producer_epoch);
         state.last_marker = Some(header.base_offset);
         state.marked = Some((header.producer_epoch, header.base_offset, continuity.tally()));
-        state.last_timestamp =
-            (header.max_timestamp != -1).then_some(header.max_timestamp).max(state.last_timestamp);
+        let time = (header.max_timestamp != -1).then_some(header.max_timestamp);
+        state.last_timestamp = time.max(state.last_timestamp);
+        if goes_down && !context.internal {
+            self.step(SequenceStep {
+                kind: StepKind::MarkerDown,
+                producer_id: header.producer_id,
+                producer_epoch: header.producer_epoch,
+                previous_epoch: known,
+                at_offset: header.base_offset,
+                first_sequence: None,
+                last_sequence: None,
+                previous_offset,
+                previous_sequence: None,
+                timestamp: time,
+            });
+        }
     }
 
     /// What a snapshot knows of a producer where the files begin.
     pub(super) fn remember(&mut self, entry: &SnapshotEntry) {
         let state = self.states.entry(&entry.producer_id);
-        state.remembered = entry
-            .producer_epoch
-            .zip(entry.last_sequence)
-            .map(|(epoch, last_sequence)| Remembered { epoch, last_sequence, timestamp: entry.timestamp });
+        let batch = entry.first_sequence().zip(entry.last_sequence).zip(entry.last_offset);
+        let batch = batch.map(|((first, last), last_offset)| RememberedBatch { first, last, last_offset });
+        state.remembered =
+            entry.producer_epoch.map(|epoch| Remembered { epoch, batch, timestamp: entry.timestamp });
     }
 
     /// What producers had written when they repeated a range or began a newer epoch, so far.
@@ -407,6 +467,8 @@ struct Known {
     last_batch: Option<LastBatch>,
     holes: Tally,
     before: Before,
+    /// Whether a broker remembers what its last batch or marker left.
+    age: Before,
     /// The same for what the snapshot at the first file remembers.
     at_head: Before,
     below_log_start: bool,
@@ -414,6 +476,8 @@ struct Known {
     marked: Option<(Option<ProducerEpoch>, Offset, Tally)>,
     /// Whether the batch has the range of one whose records are below the log start or cleaned away.
     cannot_be_compared: bool,
+    /// Whether it has that of one which only the snapshot at the first file knows.
+    repeats_snapshot: bool,
 }
 
 impl Known {
@@ -427,6 +491,7 @@ impl Known {
         let before = state.last_batch.map_or(Before::Nothing, |_| age(state.last_timestamp));
         let at_head = state.remembered.map(|remembered| remembered.timestamp).filter(|&time| time != -1);
         Self {
+            age: age(state.last_timestamp),
             at_head: age(at_head),
             epoch: state.batch_epoch,
             marker_epoch: state.marker_epoch,
@@ -437,6 +502,7 @@ impl Known {
             remembered: state.remembered,
             marked: state.marked,
             cannot_be_compared: false,
+            repeats_snapshot: false,
         }
     }
 }
@@ -445,10 +511,25 @@ impl Known {
     /// The first sequence that is missing behind what the snapshot remembers, and how many are.
     fn left_out_since_head(&self, header: &BatchHeader) -> Option<(Sequence, u32)> {
         let remembered = self.remembered?;
-        let expected = remembered.last_sequence.advance(1);
+        let expected = match header.producer_epoch?.cmp(&remembered.epoch) {
+            Ordering::Less => return None,
+            Ordering::Equal => remembered.batch.map_or(Sequence::FIRST, |batch| batch.last.advance(1)),
+            Ordering::Greater => Sequence::FIRST,
+        };
         let missing = expected.distance_to(header.base_sequence?);
-        let forward = missing > 0 && missing < 1 << 30;
-        (header.producer_epoch == Some(remembered.epoch) && forward).then_some((expected, missing))
+        (missing > 0 && missing < 1 << 30).then_some((expected, missing))
+    }
+
+    /// The epoch and the batch in front of this one, of which perhaps only a snapshot knows.
+    fn previous(&self) -> (Option<ProducerEpoch>, Option<LastBatch>) {
+        if self.last_batch.is_some() {
+            return (self.epoch, self.last_batch);
+        }
+        let Some(remembered) = self.remembered else { return (self.epoch, None) };
+        let batch = remembered
+            .batch
+            .map(|batch| LastBatch { last_sequence: Some(batch.last), last_offset: batch.last_offset });
+        (Some(remembered.epoch), batch)
     }
 
     /// Whether a client before 2.5 begins again at 0 because its records were deleted behind its
@@ -463,6 +544,52 @@ fn place_of(header: &BatchHeader) -> Place {
     Place { offset: header.base_offset, left }
 }
 
+/// How the first batch of a producer follows what the snapshot at the first file remembers of it, where a broker that
+/// begins from it would refuse the batch, or answer it without storing it.
+fn against_snapshot(state: &mut ProducerState, header: &BatchHeader) -> Option<Transition> {
+    let remembered = state.remembered.filter(|_| state.last_batch.is_none() && state.track.is_none())?;
+    // A marker of another epoch takes the batch away.
+    if state.marked.is_some_and(|(epoch, ..)| epoch != Some(remembered.epoch)) {
+        return None;
+    }
+    let (epoch, first, last) = (header.producer_epoch?, header.base_sequence?, header.last_sequence()?);
+    let track = remembered.batch.map(|batch| {
+        let records = i64::from(batch.first.distance_to(batch.last));
+        let place = Place { offset: batch.last_offset.plus(records.saturating_neg()), left: Left::Some };
+        SequenceTrack::begin(batch.first, batch.last, place)
+    });
+    match epoch.cmp(&remembered.epoch) {
+        Ordering::Less => {
+            state.track = track;
+            state.track_epoch = Some(remembered.epoch);
+            Some(Transition::EpochDown)
+        }
+        Ordering::Equal => {
+            let mut track = track?;
+            let transition = track.take(first, last, place_of(header));
+            state.track = Some(track);
+            state.track_epoch = Some(epoch);
+            Some(match transition {
+                Transition::ExactRepeat | Transition::Overlap | Transition::StepBack => transition,
+                _ if first == Sequence::FIRST => Transition::NewProducer,
+                _ => Transition::NewProducerMidStream,
+            })
+        }
+        Ordering::Greater => None,
+    }
+}
+
+/// How a batch of an epoch that had gone down before follows the one in front of it.
+const fn follow_below(last: LastBatch, first: Sequence) -> Transition {
+    let Some(sequence) = last.last_sequence else { return Transition::Unchecked };
+    let expected = sequence.advance(1);
+    match expected.distance_to(first) {
+        0 => Transition::Next,
+        missing if missing < 1 << 30 => Transition::Gap { expected, missing },
+        _ => Transition::StepBack,
+    }
+}
+
 /// Takes the batch into the state of its producer and says how it follows.
 fn follow(state: &mut ProducerState, header: &BatchHeader) -> Transition {
     let (Some(epoch), Some(first), Some(last)) =
@@ -473,7 +600,10 @@ fn follow(state: &mut ProducerState, header: &BatchHeader) -> Transition {
     let begins_at_zero = first == Sequence::FIRST;
     match (state.track_epoch, state.track.as_mut()) {
         (Some(known), Some(track)) if known == epoch => track.take(first, last, place_of(header)),
-        (Some(known), _) if epoch < known => Transition::EpochDown,
+        (Some(known), _) if epoch < known => match state.last_batch {
+            Some(last) if state.batch_epoch == Some(epoch) => follow_below(last, first),
+            _ => Transition::EpochDown,
+        },
         (known, _) => {
             state.track = Some(SequenceTrack::begin(first, last, place_of(header)));
             state.track_epoch = Some(epoch);
@@ -543,7 +673,12 @@ fn step_of(transition: Transition, header: &BatchHeader, before: &Known) -> Opti
     }
     match transition {
         Transition::EpochDown => Some(StepKind::EpochDown),
-        Transition::ExactRepeat if before.cannot_be_compared => Some(StepKind::RestartBehindDeletion),
+        Transition::ExactRepeat if before.repeats_snapshot && !before.restarts(header) => {
+            Some(StepKind::RepeatOfSnapshot)
+        }
+        Transition::ExactRepeat if before.cannot_be_compared || before.repeats_snapshot => {
+            Some(StepKind::RestartBehindDeletion)
+        }
         Transition::ExactRepeat | Transition::CoveredRepeat => Some(StepKind::Repeat),
         Transition::Overlap | Transition::StepBack if before.restarts(header) => {
             Some(StepKind::RestartBehindDeletion)

@@ -66,6 +66,8 @@ pub(super) fn is_reuse(step: &SequenceStep) -> bool {
         StepKind::Repeat => true,
         StepKind::StepBack | StepKind::Overlap => step.first_sequence.is_some_and(|first| first.get() == 0),
         StepKind::RestartBehindDeletion
+        | StepKind::RepeatOfSnapshot
+        | StepKind::MarkerDown
         | StepKind::EpochDown
         | StepKind::WriteBehindMarker
         | StepKind::OutsideTransaction => false,

@@ -319,6 +319,18 @@ fn stepped(step: &SequenceStep) -> String {
     let range = format!("{}–{}", number(step.first_sequence), number(step.last_sequence));
     let what = match step.kind {
         StepKind::Repeat => format!("sequences {range} are there already"),
+        StepKind::RepeatOfSnapshot => {
+            format!(
+                "sequences {range} are those of a batch in front of the files, which a snapshot remembers"
+            )
+        }
+        StepKind::MarkerDown => {
+            format!(
+                "a marker of epoch {} comes after epoch {}",
+                epoch(step.producer_epoch),
+                epoch(step.previous_epoch)
+            )
+        }
         StepKind::Overlap => format!("sequences {range} are partly there already"),
         StepKind::StepBack => {
             format!("sequences {range} come after sequence {}", number(step.previous_sequence))

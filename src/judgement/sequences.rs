@@ -11,6 +11,7 @@ use super::collisions::{Copies, is_of_second_writer, is_reuse};
 use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines, place};
 use crate::facts::{SequenceStep, StepKind};
 use crate::finding::{Code, Confidence, Finding, Window};
+use crate::units::Offset;
 
 pub(super) fn judge(partitions: &[Partition<'_>], copies: Copies<'_>) -> Vec<Finding> {
     by_topic(partitions)
@@ -22,7 +23,7 @@ pub(super) fn judge(partitions: &[Partition<'_>], copies: Copies<'_>) -> Vec<Fin
 /// Whether the step is told here, and not as a duplicate or a collision.
 fn is_anomaly(step: &SequenceStep, copies: Copies<'_>) -> bool {
     match step.kind {
-        StepKind::EpochDown => true,
+        StepKind::EpochDown | StepKind::MarkerDown | StepKind::RepeatOfSnapshot => true,
         StepKind::Overlap | StepKind::StepBack | StepKind::Repeat => match copies {
             Copies::Are(_) => !is_reuse(step),
             Copies::Unknown => true,
@@ -49,20 +50,28 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
     let batches = count(number, "batch does", "batches do");
     let whose = if number == 1 { "its producer" } else { "their producers" };
     let title = format!("{topic}: {batches} not continue the sequence of {whose}");
-    let repeats = steps.iter().filter(|(_, step)| step.kind == StepKind::Repeat).count();
+    let is_repeat = |step: &SequenceStep| matches!(step.kind, StepKind::Repeat | StepKind::RepeatOfSnapshot);
+    let repeats = steps.iter().filter(|(_, step)| is_repeat(step)).count();
     let confidence = if repeats == steps.len() { Confidence::Possible } else { Confidence::Likely };
     let mut finding = finding(Code::SequenceAnomaly, confidence, title);
     about(&mut finding, steps.iter().map(|&(partition, _)| (topic, partition)));
     let times = || steps.iter().filter_map(|(_, step)| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
-    finding.facts = capped(steps.iter().map(|&(partition, step)| line(topic, partition, step)), "batches");
+    let files_begin = |partition: i32| {
+        let context = partitions.iter().map(|(context, _)| context).find(|one| one.partition == partition);
+        context.and_then(|context| context.segment_bases.first().copied())
+    };
+    finding.facts = capped(
+        steps.iter().map(|&(partition, step)| line(topic, partition, step, files_begin(partition))),
+        "batches",
+    );
     finding.ranges = steps
         .iter()
         .map(|&(partition, step)| {
             let what = match step.kind {
                 StepKind::Overlap => "sequence-overlap",
-                StepKind::EpochDown => "epoch-down",
-                StepKind::Repeat => "sequence-repeat",
+                StepKind::EpochDown | StepKind::MarkerDown => "epoch-down",
+                StepKind::Repeat | StepKind::RepeatOfSnapshot => "sequence-repeat",
                 StepKind::StepBack
                 | StepKind::RestartBehindDeletion
                 | StepKind::WriteBehindMarker
@@ -79,14 +88,14 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
     }
     finding.alternatives = vec![
         if repeats > 0 {
-            kept("broker-dedup-lost", "a whole range stands there twice, and the records were not compared")
+            kept("broker-dedup-lost", "a whole range was written twice, and the records were not compared")
         } else {
             dropped("broker-dedup-lost", "the records are not those of an earlier batch")
         },
         kept("producer-id-collision", "two writers with one producer id look like this; their records tell"),
         kept("lost producer state", "a leader without the producer's state accepts any sequence and epoch"),
     ];
-    if steps.iter().any(|(_, step)| step.kind != StepKind::EpochDown) {
+    if steps.iter().any(|(_, step)| !matches!(step.kind, StepKind::EpochDown | StepKind::MarkerDown)) {
         finding.alternatives.push(kept(
             "client restart",
             "clients before 2.5 begin again at 0 after UNKNOWN_PRODUCER_ID; the log start does not show it here",
@@ -101,13 +110,13 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
     Some(finding)
 }
 
-fn line(topic: &str, partition: i32, step: &SequenceStep) -> String {
+fn line(topic: &str, partition: i32, step: &SequenceStep, files_begin: Option<Offset>) -> String {
     let number = |number: Option<i64>| number.map_or_else(|| "none".to_owned(), |number| number.to_string());
     let epoch = number(step.producer_epoch.map(|epoch| epoch.0.into()));
     let first = number(step.first_sequence.map(|sequence| sequence.get().into()));
     let last = number(step.last_sequence.map(|sequence| sequence.get().into()));
     let before = match (step.kind, step.previous_sequence, step.previous_offset) {
-        (StepKind::EpochDown, _, Some(offset)) => {
+        (StepKind::EpochDown | StepKind::MarkerDown, _, Some(offset)) => {
             let epoch = number(step.previous_epoch.map(|epoch| epoch.0.into()));
             format!("epoch {epoch} at offset {offset}")
         }
@@ -123,9 +132,23 @@ fn line(topic: &str, partition: i32, step: &SequenceStep) -> String {
         (_, Some(sequence), Some(offset)) => format!("sequence {sequence} at offset {offset}"),
         _ => "what it wrote before".to_owned(),
     };
+    let only_remembered = step.previous_offset.is_some_and(|offset| Some(offset) < files_begin);
+    let remembered = if only_remembered { ", as the snapshot at the first file remembers" } else { "" };
+    let what = match step.kind {
+        StepKind::MarkerDown => format!("has the end of a transaction under epoch {epoch}"),
+        StepKind::RepeatOfSnapshot => {
+            format!("epoch {epoch} wrote sequences {first} to {last} again")
+        }
+        StepKind::Repeat
+        | StepKind::Overlap
+        | StepKind::StepBack
+        | StepKind::RestartBehindDeletion
+        | StepKind::EpochDown
+        | StepKind::WriteBehindMarker
+        | StepKind::OutsideTransaction => format!("epoch {epoch} wrote sequences {first} to {last}"),
+    };
     format!(
-        "{topic}-{partition}: producer {} epoch {epoch} wrote sequences {first} to {last} at offset {} ({}), \
-         behind {before}",
+        "{topic}-{partition}: producer {} {what} at offset {} ({}), behind {before}{remembered}",
         step.producer_id,
         step.at_offset,
         at(step.timestamp)
@@ -138,7 +161,6 @@ mod tests {
     use crate::facts::PartitionContext;
     use crate::facts::script::fold_in;
     use crate::judgement::collisions::BatchPlaces;
-    use crate::units::Offset;
 
     fn judged(script: &str) -> Vec<Finding> {
         let (context, facts) = fold_in(PartitionContext::default(), script);
@@ -184,6 +206,21 @@ mod tests {
         let findings = judge(&[(&context, &facts)], Copies::Unknown);
         assert_eq!((findings.len(), findings[0].confidence), (1, Confidence::Possible));
         assert!(findings[0].alternatives[..2].iter().all(|rival| rival.kept));
+    }
+
+    #[test]
+    fn a_lower_epoch_that_goes_on_and_an_end_of_a_lower_epoch_are_told_once() {
+        let findings = judged("D 5/1 0..4; D 5/0 0..0; D 5/0 1..1; D 5/0 2..2");
+        assert_eq!(findings[0].title, "orders: 1 batch does not continue the sequence of its producer");
+        let findings = judged("X 7/5 0..1; +M 7/4; X 7/5 2..2; +M 7/5");
+        assert_eq!(
+            findings[0].facts,
+            [
+                "orders-0: producer 7 has the end of a transaction under epoch 4 at offset 2 (2026-01-01 00:00:00.002 UTC), behind \
+              epoch 5 at offset 1"
+            ]
+        );
+        assert_eq!(findings[0].ranges[0].what, "epoch-down");
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn told(context: PartitionContext, script: &str) -> (Vec<(i32, i32, GapReason)>,
 
 const ROWS: &[Row] = {
     use GapReason::{Compaction, ExpiredProducerState, FirstAppend, LostProducerState, MissingSegment};
-    use StepKind::{EpochDown, OutsideTransaction, Overlap, Repeat, StepBack, WriteBehindMarker};
+    use StepKind::{EpochDown, MarkerDown, OutsideTransaction, Overlap, Repeat, StepBack, WriteBehindMarker};
     &[
         // Duplicates (8.4).
         ("the last range again", "D 5/0 0..4; D 5/0 0..4", &[], &[Repeat], 0),
@@ -60,6 +60,30 @@ const ROWS: &[Row] = {
             &[WriteBehindMarker],
             1,
         ),
+        (
+            "a lower epoch that goes on is one step",
+            "D 5/1 0..4; D 5/0 0..0; D 5/0 1..1; D 5/0 2..3",
+            &[],
+            &[EpochDown],
+            0,
+        ),
+        (
+            "a lower epoch that steps back and jumps",
+            "D 5/1 0..4; D 5/0 3..3; D 5/0 1..1; D 5/0 4..4",
+            &[(2, 4, LostProducerState)],
+            &[EpochDown, StepBack],
+            0,
+        ),
+        ("a marker of a lower epoch", "X 7/5 0..1; +M 7/4; X 7/5 2..2; +M 7/5", &[], &[MarkerDown], 0),
+        (
+            "a marker of a lower epoch than that of a marker",
+            "X 7/5 0..1; -M 7/6; -M 7/5",
+            &[],
+            &[MarkerDown],
+            0,
+        ),
+        ("a marker of a lower epoch behind a pause", "X 7/5 0..1; +M 7/5; wait 25h; +M 7/4", &[], &[], 0),
+        ("the same while a transaction is open", "X 7/5 0..1; wait 25h; +M 7/4", &[], &[MarkerDown], 0),
         ("a skipped epoch", "D 5/0 0..4; D 5/3 0..0", &[], &[], 0),
         // Sequences (8.6).
         ("c: a new epoch above 0", "D 5/0 0..4; D 5/1 3..4", &[(0, 3, LostProducerState)], &[], 0),
@@ -230,4 +254,53 @@ fn behind_a_removed_head_the_snapshot_says_what_was_written_last() {
     let missing: Vec<_> =
         told(context(), "D 5/0 44..44").0.into_iter().map(|(first, found, _)| (first, found)).collect();
     assert_eq!(missing, [(40, 44)]);
+}
+
+#[test]
+fn the_first_batch_is_held_against_the_snapshot_at_the_first_file_as_a_broker_would() {
+    use GapReason::{LostProducerState, Retention};
+    use StepKind::{EpochDown, MarkerDown, Overlap, RepeatOfSnapshot, RestartBehindDeletion, StepBack};
+    let told_of = |batch: Option<(i32, i32)>, script: &str| {
+        let entry = SnapshotEntry {
+            producer_id: ProducerId(5),
+            producer_epoch: Some(ProducerEpoch(3)),
+            last_sequence: batch.and_then(|(_, last)| Sequence::new(last)),
+            last_offset: batch.map(|_| Offset(37)),
+            offset_delta: batch.map_or(0, |(first, last)| last - first),
+            timestamp: START,
+            coordinator_epoch: None,
+            current_txn_first_offset: None,
+        };
+        let (file, offset) = ("40.snapshot".to_owned(), Offset(40));
+        let context = PartitionContext {
+            segment_bases: vec![Offset(40)],
+            snapshots: vec![Snapshot { file, offset, entries: Ok(vec![entry]) }],
+            ..PartitionContext::default()
+        };
+        let (gaps, steps, _) = told(context, script);
+        (gaps, steps)
+    };
+    let told = |script: &str| told_of(Some((20, 24)), script);
+    let step = |kind: StepKind| (Vec::new(), vec![kind]);
+    assert_eq!(told("D 5/3 20..24; D 5/3 25..25"), step(RepeatOfSnapshot));
+    assert_eq!(told("D 5/3 22..24"), step(Overlap));
+    assert_eq!(told("D 5/3 17..18; D 5/3 19..19"), step(StepBack));
+    assert_eq!(told("D 5/2 25..25; D 5/2 26..26"), step(EpochDown));
+    assert_eq!(told("+M 5/2"), step(MarkerDown));
+    // It goes on, and its window holds the batch for a while.
+    let goes_on = |steps| (vec![(0, 25, Retention)], steps);
+    assert_eq!(told("D 5/3 25..25"), goes_on(Vec::new()));
+    assert_eq!(told("D 5/3 25..25; D 5/3 20..24"), goes_on(vec![RepeatOfSnapshot]));
+    assert_eq!(told("D 5/3 27..27"), (vec![(25, 27, LostProducerState)], Vec::new()));
+    // A new epoch begins at 0, whatever was deleted in front of it.
+    assert_eq!(told("D 5/4 0..0"), (Vec::new(), Vec::new()));
+    assert_eq!(told("D 5/4 2..2"), (vec![(0, 2, LostProducerState)], Vec::new()));
+    // Clients before 2.5 begin again at 0 when their records were deleted.
+    assert_eq!(told("D 5/3 0..4"), step(RestartBehindDeletion));
+    assert_eq!(told_of(Some((0, 4)), "D 5/3 0..4"), step(RestartBehindDeletion));
+    // A marker began the epoch.
+    assert_eq!(told_of(None, "D 5/3 0..4"), (Vec::new(), Vec::new()));
+    assert_eq!(told_of(None, "D 5/3 2..4"), (vec![(0, 2, LostProducerState)], Vec::new()));
+    assert_eq!(told_of(None, "D 5/2 0..4"), step(EpochDown));
+    assert_eq!(told("+M 5/4; D 5/4 0..0"), (Vec::new(), Vec::new()));
 }
