@@ -396,7 +396,7 @@ fn coverage_is_complete(parts: &Parts<'_>) -> bool {
 fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
     let mut topics = Vec::with_capacity(parts.topics.all.len());
     for (at, (topic, plan)) in parts.topics.all.iter().zip(parts.plans).enumerate() {
-        let counts = parts.key_counts.get(at).copied().unwrap_or_default();
+        let counts = parts.key_counts.get(at).cloned().unwrap_or_default();
         let mut report = TopicReport {
             topic: topic.name.clone(),
             topic_id: topic.id.clone(),

@@ -8,7 +8,7 @@ use crate::plan::Reach;
 use crate::relations::Reread;
 use crate::spill::{Element, RunReader, Sorter};
 use crate::units::Offset;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// What the grouping asks of a partition.
@@ -63,7 +63,7 @@ pub(super) enum Given {
 }
 
 /// What a consumer that counts business keys gets from one topic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeyCounts {
     pub(super) uncommitted: Seen,
     pub(super) committed: Seen,
@@ -76,35 +76,30 @@ pub(super) struct KeyCounts {
 }
 
 /// Events whose records are all in aborted transactions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RolledBack {
     pub(super) events: u64,
     pub(super) records: u64,
     /// The first records, by partition and offset.
-    first: [Option<(u32, Offset)>; ROLLED_BACK],
+    first: BTreeSet<(u32, Offset)>,
 }
 
-/// Events in aborted transactions alone that are named.
-const ROLLED_BACK: usize = 5;
+/// Events in aborted transactions alone whose transactions are looked for.
+const ROLLED_BACK: usize = 10_000;
 
 impl RolledBack {
     fn add(&mut self, records: usize, first: (u32, Offset)) {
         self.events += 1;
         self.records += u64::try_from(records).unwrap_or(u64::MAX);
-        let mut next = Some(first);
-        for slot in &mut self.first {
-            if slot.is_none() || next < *slot {
-                std::mem::swap(slot, &mut next);
-            }
-            if next.is_none() {
-                break;
-            }
+        self.first.insert(first);
+        if self.first.len() > ROLLED_BACK {
+            self.first.pop_last();
         }
     }
 
     /// The first records, by partition and offset.
     pub(super) fn first(&self) -> impl Iterator<Item = (u32, Offset)> {
-        self.first.into_iter().flatten()
+        self.first.iter().copied()
     }
 }
 

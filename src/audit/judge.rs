@@ -95,7 +95,7 @@ pub(super) fn judge(
     findings.extend(judgement::rewinds::judge(relations, options.examples));
     findings.extend(judgement::reuse::judge(&reused_offsets(inventory, logs.outcomes)));
     if wants == Wants::Repeats {
-        findings.extend(judgement::rolled_back::judge(&rolled_back(logs, key_counts)));
+        findings.extend(judgement::rolled_back::judge(&rolled_back(logs, key_counts), options.examples));
         findings.extend(judgement::replicas::judge(pairs));
     }
 
