@@ -124,7 +124,7 @@ impl PartitionContext {
         let Some((marker, index)) = index else { return false };
         let entry = index.entry(span.producer_id, marker);
         match span.outcome {
-            Outcome::Aborted => entry.is_none_or(|entry| entry.first_offset != span.first_offset),
+            Outcome::Aborted => entry.is_none_or(|entry| entry.first_offset != span.open_since),
             Outcome::Committed => entry.is_some(),
             Outcome::Open => false,
         }
@@ -290,6 +290,11 @@ pub struct TransactionSpan {
     pub producer_epoch: Option<ProducerEpoch>,
     /// Base offset of its first batch.
     pub first_offset: Offset,
+    /// Where the open transaction begins that a broker takes it for: with data of a lower epoch, where that had no end in
+    /// front of it.
+    pub open_since: Offset,
+    /// The epoch of data that follows in the same open transaction of a broker: its own marker is missing.
+    pub followed_by: Option<ProducerEpoch>,
     /// Last offset of its data; `None` when only a snapshot knows of it.
     pub last_offset: Option<Offset>,
     /// The offset of its marker.

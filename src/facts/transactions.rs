@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Transactions with a readable end that are kept one by one, of each outcome: the newest.
 const MAX_ENDED: usize = 20_000;
+/// Epochs of one open transaction that are kept one by one.
+const MAX_EARLIER: usize = 1_000;
 /// Markers without data that are kept one by one.
 const MAX_EMPTY_MARKERS: usize = 10_000;
 
@@ -39,10 +41,27 @@ pub(super) struct Transactions {
 
 #[derive(Debug)]
 struct Open {
+    /// What data of lower epochs left behind without an end.
+    earlier: Vec<TransactionSpan>,
     span: TransactionSpan,
     /// Whether only a snapshot says where it began.
     remembered: bool,
     ranges: Vec<(Offset, Offset)>,
+}
+
+impl Open {
+    fn spans_mut(&mut self) -> impl Iterator<Item = &mut TransactionSpan> {
+        self.earlier.iter_mut().chain(std::iter::once(&mut self.span))
+    }
+
+    fn begins_at(&mut self, first: Offset) {
+        for span in self.spans_mut() {
+            span.open_since = first;
+        }
+        if let Some(span) = self.spans_mut().next() {
+            span.first_offset = first;
+        }
+    }
 }
 
 /// What ended a transaction.
@@ -62,32 +81,45 @@ impl Transactions {
         let (first, last) = (header.base_offset, header.last_offset());
         let time = header.first_timestamp().map(|time| time.0);
         let appended = time.filter(|_| header.timestamp_type() == TimestampType::LogAppendTime);
-        if appended.is_none() && !self.open.contains_key(&header.producer_id) {
+        let known = self.open.get(&header.producer_id).map(|open| open.span.producer_epoch);
+        if appended.is_none() && known.is_none_or(|epoch| epoch < header.producer_epoch) {
             self.undated.push(header.producer_id);
         }
+        let begun = TransactionSpan {
+            producer_id: header.producer_id,
+            producer_epoch: header.producer_epoch,
+            first_offset: first,
+            open_since: first,
+            followed_by: None,
+            last_offset: None,
+            marker_offset: None,
+            marker_epoch: None,
+            ended_below: None,
+            first_timestamp: time,
+            last_timestamp: None,
+            times: header.timestamp_type(),
+            appended_from: appended.or(self.clock),
+            appended_by: appended,
+            marker_timestamp: None,
+            outcome: Outcome::Open,
+        };
         let open = self.open.entry(header.producer_id).or_insert_with(|| Open {
-            span: TransactionSpan {
-                producer_id: header.producer_id,
-                producer_epoch: header.producer_epoch,
-                first_offset: first,
-                last_offset: None,
-                marker_offset: None,
-                marker_epoch: None,
-                ended_below: None,
-                first_timestamp: time,
-                last_timestamp: None,
-                times: header.timestamp_type(),
-                appended_from: appended.or(self.clock),
-                appended_by: appended,
-                marker_timestamp: None,
-                outcome: Outcome::Open,
-            },
+            earlier: Vec::new(),
+            span: begun,
             remembered: false,
             ranges: Vec::new(),
         });
-        open.span.last_offset = Some(last);
         // A higher epoch means that a marker is missing; the next one ends all of it (KIP-98), and
-        // belongs to the newest data.
+        // belongs to the newest data. Under protocol 2 each epoch is a transaction (KIP-890).
+        if open.span.producer_epoch < header.producer_epoch
+            && open.span.last_offset.is_some()
+            && open.earlier.len() < MAX_EARLIER
+        {
+            let earlier = TransactionSpan { followed_by: header.producer_epoch, ..open.span };
+            open.span = TransactionSpan { open_since: earlier.open_since, ..begun };
+            open.earlier.push(earlier);
+        }
+        open.span.last_offset = Some(last);
         open.span.producer_epoch = open.span.producer_epoch.max(header.producer_epoch);
         open.span.first_timestamp = open.span.first_timestamp.or(time);
         let last_time = (header.max_timestamp != -1).then_some(header.max_timestamp);
@@ -103,7 +135,9 @@ impl Transactions {
         self.clock = self.clock.max(Some(time));
         for producer_id in self.undated.drain(..) {
             if let Some(open) = self.open.get_mut(&producer_id) {
-                open.span.appended_by.get_or_insert(time);
+                for span in open.spans_mut() {
+                    span.appended_by.get_or_insert(time);
+                }
             }
         }
     }
@@ -116,10 +150,13 @@ impl Transactions {
         first: Offset,
     ) {
         self.open.entry(producer_id).or_insert_with(|| Open {
+            earlier: Vec::new(),
             span: TransactionSpan {
                 producer_id,
                 producer_epoch: epoch,
                 first_offset: first,
+                open_since: first,
+                followed_by: None,
                 last_offset: None,
                 marker_offset: None,
                 marker_epoch: None,
@@ -143,7 +180,7 @@ impl Transactions {
         let Some(open) = self.open.get_mut(&producer_id) else { return false };
         let moves = open.remembered && open.ranges.first().is_none_or(|&(data, _)| data >= first);
         if moves {
-            open.span.first_offset = first;
+            open.begins_at(first);
         }
         moves
     }
@@ -157,7 +194,7 @@ impl Transactions {
     /// A snapshot knows that the open transaction began before what the files hold.
     pub(super) fn began_earlier(&mut self, producer_id: ProducerId, first: Offset) {
         if let Some(open) = self.open.get_mut(&producer_id) {
-            open.span.first_offset = open.span.first_offset.min(first);
+            open.begins_at(first.min(open.span.open_since));
             open.remembered = true;
         }
     }
@@ -165,10 +202,12 @@ impl Transactions {
     /// A snapshot with this number no longer knows the open transaction: its marker lies in what is
     /// missing below, and nobody knows what it said.
     pub(super) fn ended_unseen(&mut self, producer_id: ProducerId, below: Offset) {
-        if let Some(Open { mut span, ranges, .. }) = self.open.remove(&producer_id) {
-            span.ended_below = Some(below);
-            self.withhold(&ranges, Outcome::Open);
-            self.peculiar.push(span);
+        if let Some(mut open) = self.open.remove(&producer_id) {
+            self.withhold(&open.ranges, Outcome::Open);
+            for span in open.spans_mut() {
+                span.ended_below = Some(below);
+                self.peculiar.push(*span);
+            }
         }
     }
 
@@ -179,7 +218,7 @@ impl Transactions {
 
     /// Where the open transaction of a producer begins.
     pub(super) fn open_since(&self, producer_id: ProducerId) -> Option<Offset> {
-        self.open.get(&producer_id).map(|open| open.span.first_offset)
+        self.open.get(&producer_id).map(|open| open.span.open_since)
     }
 
     /// A marker, and the transaction that it ended. One that a file beside the log contradicts is kept
@@ -187,21 +226,24 @@ impl Transactions {
     pub(super) fn end(
         &mut self,
         marker: Marker,
-        is_contradicted: impl FnOnce(&TransactionSpan) -> bool,
+        is_contradicted: impl Fn(&TransactionSpan) -> bool,
     ) -> Option<TransactionSpan> {
-        let Some(Open { mut span, ranges, .. }) = self.open.remove(&marker.producer_id) else {
+        let Some(mut open) = self.open.remove(&marker.producer_id) else {
             if let Some(outcome) = marker.outcome {
                 self.found_nothing(marker, outcome);
             }
             return None;
         };
-        span.marker_offset = Some(marker.offset);
-        span.marker_epoch = marker.producer_epoch;
-        span.marker_timestamp = marker.timestamp;
-        span.outcome = marker.outcome.unwrap_or(Outcome::Open);
-        self.withhold(&ranges, span.outcome);
-        self.keep(span, is_contradicted(&span));
-        Some(span)
+        let outcome = marker.outcome.unwrap_or(Outcome::Open);
+        self.withhold(&open.ranges, outcome);
+        for span in open.spans_mut() {
+            span.marker_offset = Some(marker.offset);
+            span.marker_epoch = marker.producer_epoch;
+            span.marker_timestamp = marker.timestamp;
+            span.outcome = outcome;
+            self.keep(*span, is_contradicted(span));
+        }
+        Some(open.span)
     }
 
     fn keep(&mut self, span: TransactionSpan, is_contradicted: bool) {
@@ -224,8 +266,9 @@ impl Transactions {
     pub(super) fn finish(mut self) -> (Vec<TransactionSpan>, Withheld) {
         let mut done = std::mem::take(&mut self.peculiar);
         done.extend(self.committed.drain(..).chain(self.aborted.drain(..)));
-        for (_, Open { span, ranges, .. }) in std::mem::take(&mut self.open) {
+        for (_, Open { earlier, span, ranges, .. }) in std::mem::take(&mut self.open) {
             self.withhold(&ranges, Outcome::Open);
+            done.extend(earlier);
             done.push(span);
         }
         done.sort_by_key(|span| (span.first_offset, span.producer_id));

@@ -93,8 +93,8 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
                 Fault::CommitIsListed => "commit-indexed-as-abort",
                 Fault::BeginsAt(_) => "abort-indexed-from-elsewhere",
             };
-            let last = one.span.last_offset.unwrap_or(one.span.first_offset);
-            place(topic, one.context.partition, one.span.first_offset.0, last.0, what)
+            let last = one.span.last_offset.unwrap_or(one.span.open_since);
+            place(topic, one.context.partition, one.span.open_since.0, last.0, what)
         })
         .chain(astray.iter().map(|(context, fault)| {
             place(topic, context.partition, fault.offset.0, fault.offset.0, what(fault.kind))
@@ -130,9 +130,13 @@ fn contradictions<'a>(
 ) -> impl Iterator<Item = Contradiction<'a>> {
     facts.transactions.iter().filter_map(move |span| {
         let marker = span.marker_offset?;
+        // An index has one entry for all that a marker ended.
+        if span.followed_by.is_some() {
+            return None;
+        }
         // Data that only a snapshot knows is not there to be served.
         span.last_offset?;
-        if facts.cleaned_below.is_some_and(|limit| marker < limit || span.first_offset < limit) {
+        if facts.cleaned_below.is_some_and(|limit| marker < limit || span.open_since < limit) {
             return None;
         }
         let index = context.abort_index_of(marker)?;
@@ -158,7 +162,7 @@ fn begins_elsewhere(
     span: &TransactionSpan,
     entry: &AbortEntry,
 ) -> bool {
-    let (low, high) = (span.first_offset.min(entry.first_offset), span.first_offset.max(entry.first_offset));
+    let (low, high) = (span.open_since.min(entry.first_offset), span.open_since.max(entry.first_offset));
     let is_whole = || {
         let begins = context.segment_bases.first().copied().unwrap_or_default().max(context.log_start_offset);
         let is_cleaned = facts.cleaned_below.is_some_and(|limit| low < limit);
@@ -199,7 +203,7 @@ fn entry_line(topic: &str, context: &PartitionContext, fault: &IndexFault) -> St
 }
 
 fn line(topic: &str, one: &Contradiction<'_>) -> String {
-    let (producer, first) = (one.span.producer_id, one.span.first_offset);
+    let (producer, first) = (one.span.producer_id, one.span.open_since);
     let (place, marker, file) = (format!("{topic}-{}", one.context.partition), one.marker, &one.index.file);
     match one.fault {
         Fault::AbortIsMissing => format!(

@@ -1,7 +1,8 @@
 //! `transaction-anomaly`: one transaction with two outcomes, committed here and aborted there.
 //!
 //! Under protocol 2 an epoch is one transaction, and both outcomes under the marker of the next epoch
-//! prove it (KIP-890). Under protocol 1 all transactions of a session have one epoch, and an operator's
+//! prove it (KIP-890). Where its own marker is missing in a partition, the end of what follows there ends it as well, with
+//! that outcome. Under protocol 1 all transactions of a session have one epoch, and an operator's
 //! abort (`kafka-transactions.sh abort`, `WriteTxnMarkers`) has that of the data. There only this can
 //! tell: a producer has one transaction at a time, and a coordinator ends it in all of its partitions.
 //! So what was under way in one partition when another had its abort, and was committed later, is a
@@ -44,6 +45,8 @@ enum Evidence {
     CommitOfNothing,
     /// Only the producer's times.
     ProducersTimes,
+    /// The same, within what clocks may differ by: the commit marker beside the abort closed nothing.
+    CloseTimes,
 }
 
 pub(super) fn judge(partitions: &[Partition<'_>], decisions: &Decisions) -> Vec<Finding> {
@@ -106,7 +109,7 @@ fn is_committed_by(decision: &Decision, aborted: &TransactionSpan, span: &Transa
 /// together were two transactions then.
 fn were_two(evidence: Evidence, (committed, aborted): &Pair<'_>, decisions: &Decisions) -> bool {
     let by_times = match evidence {
-        Evidence::CommitOfNothing | Evidence::ProducersTimes => true,
+        Evidence::CommitOfNothing | Evidence::ProducersTimes | Evidence::CloseTimes => true,
         Evidence::OneEpoch | Evidence::Coordinator | Evidence::BrokersClocks => false,
     };
     let decided = decisions.aborted_at(aborted.0, aborted.1);
@@ -127,7 +130,7 @@ fn told_of(evidence: Evidence, pairs: &[Pair<'_>]) -> Finding {
     match evidence {
         Evidence::OneEpoch | Evidence::Coordinator | Evidence::BrokersClocks => {}
         Evidence::CommitOfNothing => finding.severity = Severity::Medium,
-        Evidence::ProducersTimes => finding.severity = Severity::Low,
+        Evidence::ProducersTimes | Evidence::CloseTimes => finding.severity = Severity::Low,
     }
     let places = || pairs.iter().flat_map(|(committed, aborted)| [committed, aborted]);
     about(&mut finding, places().map(|((context, _), _)| (context.topic.as_str(), context.partition)));
@@ -140,7 +143,8 @@ fn told_of(evidence: Evidence, pairs: &[Pair<'_>]) -> Finding {
         Evidence::OneEpoch
         | Evidence::BrokersClocks
         | Evidence::CommitOfNothing
-        | Evidence::ProducersTimes => {
+        | Evidence::ProducersTimes
+        | Evidence::CloseTimes => {
             "the history of the transactional id in __transaction_state, and what operators did"
         }
     }]);
@@ -177,7 +181,7 @@ fn line(evidence: Evidence, (committed, aborted): &Pair<'_>) -> String {
             at(committed.appended_by),
             at(committed.marker_timestamp)
         ),
-        Evidence::CommitOfNothing => format!(
+        Evidence::CommitOfNothing | Evidence::CloseTimes => format!(
             "{said}; the former was sent at {}, the abort is of {abort}, and the commit marker beside it, of about {}, \
              closed nothing",
             at(committed.first_timestamp),
@@ -219,6 +223,13 @@ fn alternatives(evidence: Evidence) -> Vec<Alternative> {
         Evidence::CommitOfNothing => {
             vec![duplicate_marker, kept(two, "only times say that both parts belong to one transaction")]
         }
+        Evidence::CloseTimes => vec![
+            duplicate_marker,
+            kept(
+                two,
+                "all of it lies within ten seconds, by which clocks may differ: only the order of the producer's own times says that both parts belong to one transaction",
+            ),
+        ],
         Evidence::ProducersTimes => vec![
             duplicate_marker,
             kept(two, "only times that the producer gave say that both parts belong to one transaction"),
@@ -241,7 +252,9 @@ fn one_epoch<'a>(partitions: &[Partition<'a>]) -> Vec<Pair<'a>> {
                 Outcome::Aborted => 1,
                 Outcome::Open => continue,
             };
-            if data.0.checked_add(1) == Some(marker.0) {
+            // What data of a newer epoch followed was the last transaction of its epoch under every protocol.
+            let is_swallowed = span.followed_by.is_some();
+            if data.0.checked_add(1) == Some(marker.0) || is_swallowed {
                 let slots = seen.entry((span.producer_id, data)).or_default();
                 if let Some(slot) = slots.get_mut(slot) {
                     slot.get_or_insert(((context, facts), span));
@@ -416,7 +429,8 @@ fn of_writer<'a>(partitions: &[Here<'a>]) -> Vec<(Evidence, Pair<'a>)> {
             let one = Aborted { at, span: aborted };
             let found = one
                 .under_way(partitions, &committed, times)
-                .or_else(|| one.overlapping(partitions, &committed, times));
+                .or_else(|| one.overlapping(partitions, &committed, times))
+                .or_else(|| one.close(partitions, &committed, times));
             if let Some((evidence, other)) = found {
                 let whole = partitions.get(other.here).map_or(here.partition, |other| other.partition);
                 pairs.push((evidence, ((whole, other.span), (here.partition, *aborted))));
@@ -502,6 +516,34 @@ impl Aborted<'_> {
                         .is_some_and(|there| !there.has_abort_about(abort, one.span.first_offset))
             })
             .map(|one| (Evidence::ProducersTimes, one))
+    }
+
+    /// A part elsewhere that was sent no later than the last records of this one, on the producer's clock, and committed with a
+    /// marker that closed nothing here: too close for other clocks to tell.
+    fn close<'c, 'a>(
+        &self,
+        partitions: &[Here<'_>],
+        committed: &'c [Committed<'a>],
+        times: SendTimes,
+    ) -> Option<(Evidence, &'c Committed<'a>)> {
+        let (abort, last) = self.span.marker_timestamp.zip(self.span.last_timestamp)?;
+        let following = partitions.get(self.at)?.following(self.span.marker_offset?)?;
+        let closes_nothing = following.outcome == Outcome::Committed && following.closes == Closes::Nothing;
+        if !closes_nothing || times == SendTimes::Refuted || self.span.times != TimestampType::CreateTime {
+            return None;
+        }
+        let mut others = self.others(committed, last.saturating_add(1), abort);
+        let found = others.find(|one| {
+            one.span.times == TimestampType::CreateTime
+                && one.span.first_timestamp.is_some_and(|sent| sent <= last)
+                && one.span.marker_timestamp.is_some_and(|end| {
+                    end >= abort && end.abs_diff(following.time) <= TOGETHER_MS.unsigned_abs()
+                })
+                && partitions
+                    .get(one.here)
+                    .is_some_and(|there| !there.has_abort_about(abort, one.span.first_offset))
+        });
+        found.map(|one| (Evidence::CloseTimes, one))
     }
 
     /// Those in other partitions that had begun before a time, and had not ended before another.
@@ -608,6 +650,34 @@ mod tests {
         // The coordinator aborted the one, and committed a later one.
         let two = [state(abort, 4, [0, 3600], &[0, 1]), state(commit, 4, [3601, 3661], &[0, 1])];
         assert_eq!(told(&[WRITTEN_ON, elsewhere], &two), []);
+    }
+
+    #[test]
+    fn an_epoch_whose_marker_is_missing_has_the_outcome_of_what_follows_it() {
+        let aborted = "X 7/2 0..0; -M 7/3; X 7/3 0..0; +M 7/4";
+        assert_eq!(judged(&["X 7/2 0..0; X 7/3 0..0; +M 7/4", aborted]), [SHOWN]);
+        let committed = "X 7/2 0..0; +M 7/3; X 7/3 0..0; -M 7/4";
+        assert_eq!(judged(&["X 7/2 0..0; X 7/3 0..0; -M 7/4", committed]), [SHOWN]);
+        // With the same outcome, or none yet.
+        assert_eq!(judged(&["X 7/2 0..0; X 7/3 0..0; -M 7/4", aborted]), [SHOWN], "of epoch 3");
+        assert!(judged(&["X 7/2 0..0; X 7/3 0..0; +M 7/4", "X 7/2 0..0; +M 7/3"]).is_empty());
+        assert!(judged(&["X 7/2 0..0; X 7/3 0..0", aborted]).is_empty());
+    }
+
+    #[test]
+    fn what_lies_within_what_clocks_differ_by_is_possible() {
+        for (data, wait) in [("1ms", "1ms"), ("1s", "1s"), ("9s", "2s")] {
+            let here = format!("X 7/4 0..0; wait {data}; -M 7/4; wait {wait}; +M 7/4");
+            let elsewhere = format!("X 7/4 0..0; wait {data}; wait {wait}; +M 7/4");
+            assert_eq!(judged(&[&here, &elsewhere]), [BY_TIMES], "{data}");
+            // The next transaction is sent behind the last record of the aborted one.
+            let next = format!("wait 2ms; X 7/4 0..0; wait {data}; wait {wait}; +M 7/4");
+            assert_eq!(judged(&[&here, &next]), [], "{data}");
+            // The commit marker is of data here, or missing.
+            let with_data = here.replace("; +M", "; X 7/4 1..1; +M");
+            assert_eq!(judged(&[&with_data, &elsewhere]), [], "{data}");
+            assert_eq!(judged(&[here.trim_end_matches("; +M 7/4"), &elsewhere]), [], "{data}");
+        }
     }
 
     #[test]

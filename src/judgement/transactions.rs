@@ -14,7 +14,7 @@ use crate::facts::{Outcome, PartitionContext, PartitionFacts, SequenceStep, Step
 use crate::finding::phrase::{duration, moment, offsets};
 use crate::finding::{Code, Confidence, Finding, Transaction, Window};
 use crate::units::ProducerId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Open transactions of so many producers have findings of their own; the others share one.
 const MAX_FINDINGS: usize = 20;
@@ -56,7 +56,9 @@ fn open_finding(list: &[Placed<'_>], beside: Beside<'_>) -> Finding {
     let (ids, as_of) = (beside.ids, beside.as_of);
     let since = list.iter().filter_map(|(_, span)| span.first_timestamp).min();
     let age = as_of.zip(since).map(|(now, since)| now.saturating_sub(since)).filter(|&age| age >= 0);
-    let number = u64::try_from(list.len()).unwrap_or(u64::MAX);
+    let places: BTreeSet<(&str, i32)> =
+        list.iter().map(|((context, _), _)| (context.topic.as_str(), context.partition)).collect();
+    let number = u64::try_from(places.len()).unwrap_or(u64::MAX);
     let producer = list.first().map_or(ProducerId::NONE, |(_, span)| span.producer_id);
     let one_producer = list.iter().all(|(_, span)| span.producer_id == producer);
     let who = if one_producer { format!("producer {producer}") } else { "several producers".to_owned() };
@@ -190,7 +192,7 @@ fn open_line(context: &PartitionContext, facts: &PartitionFacts, span: &Transact
 
 fn advice(list: &[Placed<'_>]) -> Vec<String> {
     let Some(&((context, _), span)) = list.first() else { return Vec::new() };
-    let (partition, first) = (context.partition, span.first_offset);
+    let (partition, first) = (context.partition, span.open_since);
     vec![
         format!(
             "look: kafka-transactions.sh --bootstrap-server … describe-producers --topic {} --partition {partition}",

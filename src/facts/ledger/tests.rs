@@ -2,7 +2,7 @@
 
 use super::super::script::{fold, fold_in};
 use super::*;
-use crate::facts::StepKind;
+use crate::facts::{StepKind, TransactionSpan};
 use crate::finding::{GapReason, ProtectionMode};
 use crate::units::{ProducerEpoch, Sequence};
 use proptest::prelude::*;
@@ -359,9 +359,19 @@ fn of_two_snapshots_that_remember_a_transaction_the_later_one_is_right() {
 }
 
 #[test]
-fn data_of_a_higher_epoch_takes_an_open_transaction_along() {
-    let facts = fold("X 7/1 0..4; X 7/2 0..0; +M 7/3");
-    assert_eq!((facts.transactions.len(), facts.transactions[0].producer_epoch), (1, Some(ProducerEpoch(2))));
+fn data_of_a_higher_epoch_takes_an_open_transaction_along_and_is_another_one() {
+    let told = |script: &str| {
+        let spans = fold(script).transactions;
+        let told = |span: &TransactionSpan| {
+            let epochs = [span.producer_epoch, span.followed_by].map(|epoch| epoch.map(|epoch| epoch.0));
+            (epochs, span.first_offset.0, span.open_since.0, span.marker_offset.map(|offset| offset.0))
+        };
+        spans.iter().map(told).collect::<Vec<_>>()
+    };
+    let both = |marker| vec![([Some(1), Some(2)], 0, 0, marker), ([Some(2), None], 5, 0, marker)];
+    assert_eq!(told("X 7/1 0..4; X 7/2 0..0; +M 7/3"), both(Some(6)));
+    assert_eq!(told("X 7/1 0..4; X 7/2 0..0"), both(None));
+    assert_eq!(told("X 7/1 0..4; X 7/1 5..5; +M 7/2").len(), 1);
 }
 
 #[test]

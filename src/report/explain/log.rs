@@ -205,6 +205,8 @@ pub(super) const TRANSACTION_ANOMALY: Explanation = Explanation {
             files, the coordinator's decisions tell it: an abort during a transaction that it committed is not its own (high).",
     innocent: &[
         "An aborted transaction and the next one, which was committed: it begins behind the abort.",
+        "Under protocol 1 an abort by hand that is followed within ten seconds by a commit that has data, or no marker, in \
+         the same partition is not told: clocks may differ by more. Where that commit closed nothing it is possible, and low.",
         "Records that carry the times of events: these say nothing of when they were sent.",
         "Markers without data are normal: a partition was added and nothing was written, or it was cleaned away.",
         "Two markers of one kind in a row are a retry of the coordinator.",
