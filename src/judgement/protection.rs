@@ -9,6 +9,9 @@
 //! more than a few unprotected records came beside protected sessions, that writer was there before
 //! the protected ones ended, and nothing was lost with them.
 //!
+//! A few records among many protected ones show no writer that could have switched: they may be of any other program. They
+//! are possible, and lower.
+//!
 //! Inside a partition offsets tell who goes on. Elsewhere only times do, and copies may keep the times
 //! of their originals: where times step back at a switch, a session elsewhere must outlast the stretch
 //! by more than such times can be wrong.
@@ -20,7 +23,7 @@ use crate::facts::{
 };
 use crate::finding::phrase::offsets;
 use crate::finding::{
-    Alternative, Cause, Code, Confidence, Finding, ProtectionMode, Stretch, Window, rfc3339,
+    Alternative, Cause, Code, Confidence, Finding, ProtectionMode, Severity, Stretch, Window, rfc3339,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -259,7 +262,14 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
     };
     let times = || stretches.iter().filter_map(|(_, s)| s.first_timestamp.zip(s.last_timestamp));
     let from = times().map(|(first, _)| first).min();
-    let (title, confidence) = if code == Code::IdempotenceLost {
+    let any_protected = partitions.iter().any(|(_, facts)| protected_from(facts).is_some());
+    let few =
+        any_protected && FEW.iter().any(|&(most, of)| records < most && records.saturating_mul(of) < all);
+    let (title, confidence) = if few {
+        let lack = if records == 1 { "lacks" } else { "lack" };
+        let title = format!("{records} of {all} records of topic {topic} {lack} a producer id");
+        (title, Confidence::Possible)
+    } else if code == Code::IdempotenceLost {
         let from = at(from);
         let is_back = partitions.iter().any(|(context, facts)| {
             let lost = stretches.iter().filter(|(partition, _)| *partition == context.partition);
@@ -279,6 +289,12 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
         (format!("idempotence is off in topic {topic}: {records_lack} a producer id"), Confidence::Certain)
     };
     let mut finding = finding(code, confidence, title);
+    if few {
+        finding.severity = match code {
+            Code::IdempotenceLost => Severity::Medium,
+            _ => Severity::Low,
+        };
+    }
     about(&mut finding, stretches.iter().map(|&(partition, _)| (topic, partition)));
     finding.window = Some(Window::new(from, times().map(|(_, last)| last).max()));
     // Forms for people leave out a fact that is the title.
@@ -315,10 +331,9 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
                 firsts.map(|(partition, stretch)| switch(topic, partitions, *partition, stretch)),
                 "partitions",
             ));
-            lost_words(&mut finding);
+            lost_words(&mut finding, few);
         }
         Told::Off(reasons) => {
-            let any_protected = partitions.iter().any(|(_, facts)| protected_from(facts).is_some());
             let several = partitions.len() > 1;
             let since = if omitted == 0 { on_since(topic, partitions, stretches) } else { None };
             let (doubted, sure): (BTreeMap<_, _>, BTreeMap<_, _>) = reasons
@@ -331,6 +346,9 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
             }
             if !doubted.is_empty() {
                 rivals.push(kept("idempotence-lost", why(&doubted)));
+            }
+            if few {
+                rivals.push(kept(ANOTHER_PROGRAM, SO_FEW));
             }
             off_words(&mut finding, rivals, since.as_deref());
             if since.is_some() {
@@ -423,18 +441,30 @@ fn not_lost(
     told.collect::<Vec<_>>().join("; ")
 }
 
-fn lost_words(finding: &mut Finding) {
+/// Fewer records, and less than one of so many, show no writer that others would have to be compared with: a console
+/// producer or a script writes as many by hand.
+const FEW: [(u64, u64); 2] = [(20, 20), (5, 5)];
+
+const ANOTHER_PROGRAM: &str = "another program";
+const SO_FEW: &str = "so few records may be of something else, such as a console producer, a script or an import; nothing shows \
+                      that one of the other writers sent them";
+
+fn lost_words(finding: &mut Finding, few: bool) {
     finding.cause = Some(Cause {
         text: "a deploy or a changed setting switched idempotence off".to_owned(),
-        confidence: Confidence::Likely,
+        confidence: if few { Confidence::Possible } else { Confidence::Likely },
     });
-    finding.alternatives = vec![
+    finding.alternatives = Vec::new();
+    if few {
+        finding.alternatives.push(kept(ANOTHER_PROGRAM, SO_FEW));
+    }
+    finding.alternatives.extend([
         dropped("idempotence-off", "no protected session goes on beside these records"),
         kept(
             "another application",
             "a new writer without idempotence, such as an import, took over from one that had it",
         ),
-    ];
+    ]);
     finding.would_settle = lines([
         "the producer's configuration and its log line \"Idempotence will be disabled because …\" at that time",
     ]);
@@ -582,6 +612,32 @@ mod tests {
     fn codes(scripts: &[&str]) -> Vec<(Code, Vec<i64>)> {
         let first = |finding: &Finding| finding.stretches.iter().map(|s| s.first_offset).collect();
         judged(scripts).iter().map(|finding| (finding.code, first(finding))).collect()
+    }
+
+    #[test]
+    fn a_few_records_among_many_may_be_of_another_program() {
+        let told = |script: &str| {
+            let finding = judged(&[script]).remove(0);
+            let rival = finding.alternatives.iter().any(|rival| rival.kept && rival.code == ANOTHER_PROGRAM);
+            (finding.code, finding.severity, finding.confidence, rival)
+        };
+        let (off, lost) = (Code::IdempotenceOff, Code::IdempotenceLost);
+        let (possible, likely) = (Confidence::Possible, Confidence::Likely);
+        let few_lost = (lost, Severity::Medium, possible, true);
+        assert_eq!(told("D 5/0 0..199; D -1 19"), (lost, Severity::High, likely, false));
+        assert_eq!(told("D 5/0 0..399; D -1 19"), few_lost);
+        assert_eq!(told("D 5/0 0..11; D -1 1"), few_lost);
+        assert_eq!(told("D 5/0 0..199; D -1 1; D 6/0 0..199"), few_lost);
+        let few_off = (off, Severity::Low, possible, true);
+        assert_eq!(told("D 5/0 0..199; D -1 1; D 5/0 200..399"), few_off);
+        assert_eq!(told("D -1 3; D 5/0 0..199"), few_off);
+        // As many, or as large a part, is a writer.
+        assert_eq!(told("D 5/0 0..999; D -1 20"), (lost, Severity::High, likely, false));
+        assert_eq!(told("D 5/0 0..49; D -1 5"), (lost, Severity::High, likely, false));
+        assert_eq!(told("D 5/0 0..4; D -1 3"), (lost, Severity::High, likely, false));
+        assert_eq!(told("D -1 3"), (off, Severity::Medium, Confidence::Certain, false));
+        let title = judged(&["D 5/0 0..199; D -1 1; D 5/0 200..399"]).remove(0).title;
+        assert_eq!(title, "1 of 401 records of topic orders lacks a producer id");
     }
 
     #[test]

@@ -182,7 +182,13 @@ fn severity(code: Code) -> String {
         Code::OffsetGap | Code::TransactionAnomaly => {
             "high, medium or low where the evidence is weaker".to_owned()
         }
-        Code::ProducerIdCollision => "high, medium where the evidence is weaker".to_owned(),
+        Code::ProducerIdCollision | Code::IdempotenceLost => {
+            "high, medium where the evidence is weaker".to_owned()
+        }
+        Code::LeaderEpochAnomaly => {
+            "high, low where only the newest epoch is not in the checkpoint".to_owned()
+        }
+        Code::IdempotenceOff => "medium, low where the evidence is weaker".to_owned(),
         _ => code.severity().to_string(),
     }
 }

@@ -15,6 +15,7 @@ pub(super) const IDEMPOTENCE_OFF: Explanation = Explanation {
         "Formats 0 and 1 cannot carry a producer id; their records are counted as legacy and not here.",
         "The brokers' own topics are written without producer ids.",
         "Where a lost or doubled record does no harm, such as metrics, this may be a choice.",
+        "Fewer than 20 records that are less than one in twenty, or fewer than 5 that are less than one in five, may be of a console tool or a script: possible, and low.",
     ],
     evidence: &["the share of records without producer id", "each stretch of them with offsets and times"],
     next: &[
@@ -34,7 +35,8 @@ pub(super) const IDEMPOTENCE_LOST: Explanation = Explanation {
     innocent: &[
         "Where protected sessions go on beside the unprotected records another writer came, and it is \
          idempotence-off.",
-        "A one-time import or a manual write with a console tool leaves a short stretch of this kind.",
+        "A one-time import or a manual write with a console tool leaves a short stretch of this kind: fewer than 20 records \
+         that are less than one in twenty, or fewer than 5 that are less than one in five, are possible at most, and medium.",
     ],
     evidence: &[
         "the offset and time at which the change happened",

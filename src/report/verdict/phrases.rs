@@ -33,6 +33,9 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         Code::IdempotenceOff => {
             format!("records in {topics} were written without protection against retries")
         }
+        Code::IdempotenceLost if finding.confidence == Confidence::Possible => {
+            format!("a few records in {topics} were written without protection against retries")
+        }
         Code::IdempotenceLost => {
             let since = finding.window.as_ref().and_then(|window| window.first_timestamp);
             let since =
