@@ -484,6 +484,8 @@ pub enum LeaderEpochStepKind {
     Back,
     /// `leader-epoch-checkpoint` names another one for this offset.
     NotAsCheckpoint,
+    /// It is above all that `leader-epoch-checkpoint` names, after a clean stop.
+    NotInCheckpoint,
 }
 
 /// Where a producer snapshot and the log contradict each other.

@@ -4,7 +4,7 @@ use super::Partition;
 use super::draft::{about, by_topic, capped, count, finding, kept, lines, place};
 use super::elections;
 use crate::facts::{LeaderEpochStep, LeaderEpochStepKind};
-use crate::finding::{Code, Confidence, Finding};
+use crate::finding::{Code, Confidence, Finding, Severity};
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
     by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
@@ -21,6 +21,9 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     let places = count(u64::try_from(steps.len()).unwrap_or(u64::MAX), "place", "places");
     let title = format!("{topic}: leader epochs do not fit in {places}");
     let mut finding = finding(Code::LeaderEpochAnomaly, Confidence::Likely, title);
+    if steps.iter().all(|(_, step)| step.kind == LeaderEpochStepKind::NotInCheckpoint) {
+        finding.severity = Severity::Low;
+    }
     about(&mut finding, steps.iter().map(|&(partition, _)| (topic, partition)));
     finding.facts = capped(
         steps.iter().map(|&(partition, step)| {
@@ -31,6 +34,10 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
                 ),
                 LeaderEpochStepKind::NotAsCheckpoint => format!(
                     "{topic}-{partition}: leader epoch {found} at offset {offset}, the checkpoint names {expected}"
+                ),
+                LeaderEpochStepKind::NotInCheckpoint => format!(
+                    "{topic}-{partition}: leader epoch {found} from offset {offset} on, the checkpoint of a clean stop ends with \
+                     {expected}: when this replica follows a new leader, it cannot tell by epochs where the two part"
                 ),
             }
         }),
@@ -48,6 +55,7 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
             let what = match step.kind {
                 LeaderEpochStepKind::Back => "leader-epoch-back",
                 LeaderEpochStepKind::NotAsCheckpoint => "leader-epoch-not-as-checkpoint",
+                LeaderEpochStepKind::NotInCheckpoint => "leader-epoch-not-in-checkpoint",
             };
             place(topic, partition, step.at_offset.0, step.at_offset.0, what)
         })
@@ -72,6 +80,19 @@ mod tests {
     fn judged(script: &str) -> Vec<Finding> {
         let (context, facts) = fold_in(PartitionContext::default(), script);
         judge(&[(&context, &facts)])
+    }
+
+    #[test]
+    fn a_checkpoint_of_a_clean_stop_that_lacks_the_newest_epoch_is_low() {
+        let context = PartitionContext {
+            clean_shutdown: Some(true),
+            leader_epochs: vec![(crate::units::LeaderEpoch(0), crate::units::Offset(0))],
+            ..PartitionContext::default()
+        };
+        let (context, facts) = fold_in(context, "D 5/0 0..4; leader 2; D 5/0 5..5; D 5/0 6..6");
+        let findings = judge(&[(&context, &facts)]);
+        assert_eq!((findings.len(), findings[0].severity), (1, Severity::Low));
+        assert!(findings[0].facts[0].contains("leader epoch 2 from offset 5 on"), "{findings:#?}");
     }
 
     #[test]
