@@ -21,7 +21,7 @@ use crate::relations::{RelatedPair, Relations};
 use crate::spill::{Element, RunReader};
 use crate::units::Sequence;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::io;
 use std::rc::Rc;
 
@@ -158,12 +158,8 @@ struct Episodes<F> {
 
 impl<F: Fn(Code, &Pair<'_>) -> Key> Episodes<F> {
     fn of(relations: &Relations, codes: &Codes, key: F) -> Self {
-        let mut copies: BTreeMap<Key, u32> = BTreeMap::new();
-        for (_, code, pair) in codes.accused(relations) {
-            let copies = copies.entry(key(code, &pair)).or_default();
-            *copies = copies.saturating_add(1);
-        }
-        let (mut ranks, together) = told_one_by_one(copies);
+        let keys = codes.accused(relations).map(|(_, code, pair)| key(code, &pair).in_numbers());
+        let (mut ranks, together) = told_one_by_one(relations.groups.sorted(keys));
         let times_matter = ranks.keys().any(|key| !key.is_one());
         for (at, rank) in (0..).zip(ranks.values_mut()) {
             *rank = at;
@@ -279,36 +275,68 @@ impl Key {
         }
     }
 
+    /// In numbers that are sorted by kind: all of one mechanism and topic behind each other.
+    fn in_numbers(self) -> [i64; 5] {
+        let some = |session: Option<u32>| session.map_or(-1, i64::from);
+        let (kind, first, second) = match self.writers {
+            Writers::Sessions(earlier, later) => (0, some(earlier), some(later)),
+            Writers::Circle(first) => (1, some(first), 0),
+            Writers::Loop(first) => (2, first.into(), 0),
+            Writers::Files(topic) => (3, some(topic), 0),
+            Writers::Others => (4, 0, 0),
+        };
+        [Codes::number(Some(self.code)).into(), self.topic.into(), kind, first, second]
+    }
+
+    /// The reverse.
+    fn of_numbers([code, topic, kind, first, second]: [i64; 5]) -> Option<Self> {
+        let session = |number: i64| u32::try_from(number).ok();
+        let writers = match kind {
+            0 => Writers::Sessions(session(first), session(second)),
+            1 => Writers::Circle(session(first)),
+            2 => Writers::Loop(session(first)?),
+            3 => Writers::Files(session(first)),
+            _ => Writers::Others,
+        };
+        let code = usize::try_from(code).ok()?.checked_sub(1).and_then(|code| MECHANISMS.get(code));
+        Some(Self { code: *code?, topic: session(topic)?, writers })
+    }
+
     /// The key of what is told together.
     const fn among_others(self) -> Self {
         Self { writers: Writers::Others, ..self }
     }
 }
 
-/// Of the keys with their surplus copies those that are told one by one, and those under which the others are told
-/// together, with how many each stands for.
-fn told_one_by_one(copies: BTreeMap<Key, u32>) -> (BTreeMap<Key, u32>, BTreeMap<Key, usize>) {
-    let mut of_kind: BTreeMap<Key, usize> = BTreeMap::new();
-    for key in copies.keys() {
-        *of_kind.entry(key.among_others()).or_default() += 1;
+/// Of the keys of all surplus copies, in order, those that are told one by one, and those under which the others are
+/// told together, with how many each stands for.
+fn told_one_by_one(keys: impl Iterator<Item = [i64; 5]>) -> (BTreeMap<Key, u32>, BTreeMap<Key, usize>) {
+    let mut keys = keys.filter_map(Key::of_numbers).peekable();
+    let (mut told, mut together) = (BTreeMap::new(), BTreeMap::new());
+    while let Some(kind) = keys.peek().map(|key| key.among_others()) {
+        // The weakest one first: fewest copies, and of these the last.
+        let mut most: BinaryHeap<Reverse<(u64, Reverse<Key>)>> = BinaryHeap::new();
+        let mut all = 0_usize;
+        while let Some(key) = keys.next_if(|key| key.among_others() == kind) {
+            let mut copies = 1_u64;
+            while keys.next_if_eq(&key).is_some() {
+                copies += 1;
+            }
+            all += 1;
+            most.push(Reverse((copies, Reverse(key))));
+            if most.len() > EPISODES {
+                most.pop();
+            }
+        }
+        if all > EPISODES {
+            // One that stands for a single one says less than that.
+            most.pop();
+            together.insert(kind, all - most.len());
+            told.insert(kind, 0);
+        }
+        told.extend(most.into_iter().map(|Reverse((_, Reverse(key)))| (key, 0)));
     }
-    of_kind.retain(|_, keys| *keys > EPISODES);
-    if of_kind.is_empty() {
-        return (copies, of_kind);
-    }
-    let mut ranked: Vec<(Key, u32)> = copies.into_iter().collect();
-    // Those with most copies first, and of these the first ones.
-    ranked.sort_by_key(|(key, copies)| (Reverse(*copies), *key));
-    let mut left: BTreeMap<Key, usize> = of_kind.keys().map(|kind| (*kind, EPISODES - 1)).collect();
-    ranked.retain(|(key, _)| match left.get_mut(&key.among_others()) {
-        Some(left) => left.checked_sub(1).map(|less| *left = less).is_some(),
-        None => true,
-    });
-    for (kind, keys) in &mut of_kind {
-        *keys = keys.saturating_sub(EPISODES - 1);
-        ranked.push((*kind, 0));
-    }
-    (ranked.into_iter().collect(), of_kind)
+    (told, together)
 }
 
 /// A client repeats what it has in flight: five batches by default, more where somebody raised that.
@@ -368,15 +396,15 @@ fn sessions_that_meet_again(relations: &Relations, codes: &Codes) -> BTreeSet<u3
         let (topic, earlier, later) = repeat(&pair)?;
         Some([earlier.into(), later.into(), topic.into()])
     });
-    let (mut met, mut again, mut last) = (BTreeSet::new(), BTreeSet::new(), None);
-    for repeat in relations.groups.sorted(repeats) {
-        if last.replace(repeat) != Some(repeat) {
-            let [earlier, later, _]: [i64; 3] = repeat;
-            for session in [earlier, later].into_iter().filter_map(|session| u32::try_from(session).ok()) {
-                if !met.insert(session) {
-                    again.insert(session);
-                }
-            }
+    let mut last = None;
+    let different = relations.groups.sorted(repeats).filter(|repeat| last.replace(*repeat) != Some(*repeat));
+    let sessions = different.flat_map(|[earlier, later, _]: [i64; 3]| [[earlier], [later]]);
+    let (mut again, mut before) = (BTreeSet::new(), None);
+    for [session] in relations.groups.sorted(sessions) {
+        if before.replace(session) == Some(session)
+            && let Ok(session) = u32::try_from(session)
+        {
+            again.insert(session);
         }
     }
     again
