@@ -278,7 +278,8 @@ pub(super) const LEADER_EPOCH_ANOMALY: Explanation = Explanation {
     innocent: &[
         "Skipped epochs are normal: leaders that stored nothing.",
         "An epoch in the checkpoint without any batch is normal, too.",
-        "After a truncation the checkpoint may lag, since it is written later.",
+        "Where the broker was not stopped cleanly the checkpoint may lag, since it is written later; after a clean stop it \
+         names the newest epoch (low where it does not).",
     ],
     evidence: &["the batches around the step with offsets and leader epochs", "the checkpoint's entries"],
     next: &[
