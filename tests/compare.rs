@@ -203,6 +203,32 @@ fn what_has_no_counterpart_cannot_be_compared() {
 }
 
 #[test]
+fn brokers_that_hold_one_chosen_partition_each_are_no_mirrors() {
+    let values: Vec<String> = (0..3).map(|number| format!("v{number}")).collect();
+    let tree = Tree::new();
+    // Brokers of a topic with one replica; each holds another topic, too.
+    for partition in ["1/orders-0", "1/bills-0", "2/orders-1", "2/bills-1", "3/orders-2", "3/bills-0"] {
+        tree.log(partition, orders(&values));
+    }
+    let at = |name: &str| tree.0.path().join(name);
+    let refused = compare(&[at("1"), at("2"), at("3")], &["--topic", "orders"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("or as two partition directories"), "{said}");
+    // Without a choice, too.
+    tree.log("4/orders-4", orders(&values));
+    tree.log("5/orders-5", orders(&values));
+    assert_eq!(compare(&[at("4"), at("5")], &[]).status.code(), Some(2));
+    assert_eq!(compare(&[at("4/orders-4"), at("5")], &[]).status.code(), Some(2));
+    // What has a counterpart is compared, and the others have none.
+    let answer = told(&[at("1"), at("2"), at("3")], &["--topic", "bills"], 3);
+    assert_eq!((answer["pairs"].as_array().unwrap().len(), &answer["unpaired"]), (1, &json!(["2/bills-1"])));
+    // Named one by one they are meant.
+    let answer = told(&[at("4/orders-4"), at("5/orders-5")], &[], 0);
+    assert_eq!(answer["pairs"][0]["mirror"]["matched"], 3);
+}
+
+#[test]
 fn only_chosen_topics_are_compared_and_a_mirror_goes_with_its_source() {
     let tree = Tree::new();
     for partition in

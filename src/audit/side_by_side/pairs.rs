@@ -137,15 +137,17 @@ impl Unpaired {
 /// The pairs in the order of the inventory, and the directories without counterpart.
 pub(super) fn find(inventory: &Inventory, sides: &[PathBuf], names: &PairNames) -> Result<Found, AuditError> {
     let mut of_side = Vec::with_capacity(sides.len());
+    let mut itself = Vec::with_capacity(sides.len());
     for side in sides {
         let Some(root) = inventory.root_of(side) else { continue };
         let below =
             |(_, dir): &(usize, &PartitionDir)| dir.path.starts_with(root) || root.starts_with(&dir.path);
         let dirs: Vec<usize> =
             inventory.partitions.iter().enumerate().filter(below).map(|(at, _)| at).collect();
+        itself.push(is_named(inventory, root, &dirs));
         of_side.push(dirs);
     }
-    let Some(first) = of_side.first() else { return Ok(Found::default()) };
+    let Some(first) = itself.first() else { return Ok(Found::default()) };
     let mut pairs: Vec<DirPair> = Vec::new();
     for (number, other) in of_side.iter().enumerate().skip(1) {
         let mut found: Vec<DirPair> = Vec::new();
@@ -157,7 +159,7 @@ pub(super) fn find(inventory: &Inventory, sides: &[PathBuf], names: &PairNames) 
             found.extend(more.into_iter().filter(|pair| !known.contains(&pair.b)));
         }
         if found.is_empty()
-            && let ([a], [b]) = (first.as_slice(), other.as_slice())
+            && let (Some(a), Some(Some(b))) = (first, itself.get(number))
         {
             // Two partitions that were named one by one are meant to be compared, whatever their names.
             pairs.push(DirPair { a: *a, b: *b, matched_by: MatchedBy::Record });
@@ -181,7 +183,7 @@ pub(super) fn find(inventory: &Inventory, sides: &[PathBuf], names: &PairNames) 
         let shown: Vec<_> = sides.iter().map(|side: &PathBuf| Path::display(side).to_string()).collect();
         return Err(AuditError::Usage(format!(
             "{}: no partition of one is in another; a mirror with another name, or in another cluster, is given as \
-             --mirror NAME=OTHER",
+             --mirror NAME=OTHER, or as two partition directories",
             shown.join(", ")
         )));
     }
@@ -190,6 +192,13 @@ pub(super) fn find(inventory: &Inventory, sides: &[PathBuf], names: &PairNames) 
     let unpaired = Unpaired::of(inventory, &unpaired, names);
     let siblings = pairs.iter().map(|pair| Siblings::of(pair, &of_side, inventory)).collect();
     Ok(Found { pairs, siblings, unpaired })
+}
+
+/// The partition whose directory, or a file of it, a path names: one that merely holds a single partition is a
+/// broker's, and that partition need not be the one that another broker holds.
+fn is_named(inventory: &Inventory, root: &Path, dirs: &[usize]) -> Option<usize> {
+    let [at] = dirs else { return None };
+    inventory.partitions.get(*at).filter(|dir| root.starts_with(&dir.path)).map(|_| *at)
 }
 
 /// A mirror that was named, and of which nothing can be compared.
