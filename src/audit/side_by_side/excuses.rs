@@ -7,7 +7,8 @@
 //! key ([`Newest`]).
 
 use super::super::compared;
-use super::mirror::{Fate, Kind, Logs};
+use super::fate::{Fate, Kind};
+use super::mirror::Logs;
 use super::pairs::DirPair;
 use crate::compare::Newest;
 use crate::units::Offset;

@@ -12,15 +12,16 @@
 use super::super::AuditOptions;
 use super::super::pass::{PartitionOutcome, Subject};
 use super::excuses::{Excuse, Excuses};
+use super::fate::{Fate, Kind};
 use super::pairs::{DirPair, MatchedBy, Siblings};
+use super::settle::settle;
 use crate::candidates::{Fingerprint, RowStore};
 use crate::error::AuditError;
 use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
-use crate::spill::{Element, RunReader, Sorter};
+use crate::spill::Sorter;
 use crate::units::Offset;
 use std::collections::BTreeMap;
-use std::io;
 
 /// What a stretch is called whose counterpart may have been removed.
 const REMOVED: &str = "removed";
@@ -38,71 +39,6 @@ pub(super) struct Matched {
     omitted_end: [Option<i64>; 2],
     /// The distance of the last run that is not listed.
     omitted_distance: Option<i64>,
-}
-
-/// What became of one record: in order of pair, fate and place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Fate {
-    pair: u32,
-    pub(super) kind: Kind,
-    pub(super) at: Offset,
-    /// Its counterpart.
-    pub(super) to: Offset,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    Matched,
-    Missing,
-    Extra,
-    Repeated,
-    /// The source has it in another partition.
-    OtherPartition,
-    /// The mirror has it in another partition.
-    MissingHere,
-}
-
-impl Kind {
-    const ALL: [Self; 6] =
-        [Self::Matched, Self::Missing, Self::Extra, Self::Repeated, Self::OtherPartition, Self::MissingHere];
-
-    /// Whether it is a record of the source that stands alone.
-    const fn is_missing(self) -> bool {
-        matches!(self, Self::Missing | Self::MissingHere)
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Matched => "matched",
-            Self::Missing => "missing",
-            Self::Extra => "extra",
-            Self::Repeated => "repeated",
-            Self::OtherPartition | Self::MissingHere => "other-partition",
-        }
-    }
-}
-
-impl Element for Fate {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.pair.to_le_bytes());
-        out.push(Self::number(self.kind));
-        out.extend_from_slice(&self.at.0.to_le_bytes());
-        out.extend_from_slice(&self.to.0.to_le_bytes());
-    }
-
-    fn take(from: &mut RunReader) -> io::Result<Self> {
-        let pair = u32::from_le_bytes(from.array()?);
-        let [kind] = from.array::<1>()?;
-        let kind = Kind::ALL.get(usize::from(kind)).copied().ok_or(io::ErrorKind::InvalidData)?;
-        let at = Offset(i64::from_le_bytes(from.array()?));
-        Ok(Self { pair, kind, at, to: Offset(i64::from_le_bytes(from.array()?)) })
-    }
-}
-
-impl Fate {
-    fn number(kind: Kind) -> u8 {
-        Kind::ALL.iter().position(|known| *known == kind).and_then(|at| u8::try_from(at).ok()).unwrap_or(0)
-    }
 }
 
 /// The logs of the pairs.
@@ -125,7 +61,7 @@ impl Logs<'_> {
     }
 
     /// Whether it may have held more than it does.
-    fn lost_records(self, at: usize) -> bool {
+    pub(super) fn lost_records(self, at: usize) -> bool {
         self.lost_its_head(at) || self.cleaned_below(at).is_some()
     }
 
@@ -137,7 +73,7 @@ impl Logs<'_> {
     }
 
     /// Whether the record itself is one of an aborted or open transaction.
-    fn hides(self, log: usize, at: Offset) -> bool {
+    pub(super) fn hides(self, log: usize, at: Offset) -> bool {
         self.outcomes.get(log).is_some_and(|of| of.facts.withheld_at(at).is_some())
     }
 }
@@ -212,113 +148,6 @@ fn unmatched(pair: &DirPair, outcomes: &[PartitionOutcome]) -> Matched {
     let counts = [pair.a, pair.b].into_iter().filter_map(|at| outcomes.get(at)).map(|outcome| outcome.counts);
     let unmatched = counts.map(|counts| counts.without_key.saturating_add(counts.not_decoded())).sum();
     Matched { mirror: Mirror { unmatched, ..Mirror::default() }, ..Matched::default() }
-}
-
-/// Where the matching of equal records begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begin {
-    AtTheFirst,
-    AtTheLast,
-}
-
-fn withheld_last(offsets: &[Offset], log: usize, logs: Logs<'_>, from: Begin) -> Vec<Offset> {
-    let mut offsets = offsets.to_vec();
-    if from == Begin::AtTheLast {
-        offsets.reverse();
-    }
-    offsets.sort_by_cached_key(|&offset| (logs.hides(log, offset), logs.withholds(log, offset)));
-    offsets
-}
-
-/// Equal records of a source and its mirror.
-#[derive(Debug, Default)]
-struct Settled {
-    matched: Vec<(Offset, Offset)>,
-    only_a: Vec<Offset>,
-    only_b: Vec<Offset>,
-}
-
-impl Settled {
-    /// Matches the records of the two logs of a pair, each in the order of its offsets.
-    fn of(a: &[Offset], b: &[Offset], pair: &DirPair, logs: Logs<'_>) -> Self {
-        let hidden_alone =
-            |(&at, &to): (&Offset, &Offset)| logs.hides(pair.b, to) && !logs.withholds(pair.a, at);
-        if a.len() == b.len() && !a.iter().zip(b).any(hidden_alone) {
-            return Self { matched: a.iter().copied().zip(b.iter().copied()).collect(), ..Self::default() };
-        }
-        // Where one has more, those are left over that nobody need copy.
-        let has_lost = logs.lost_records(pair.a) || logs.lost_records(pair.b);
-        let from = if has_lost { Begin::AtTheLast } else { Begin::AtTheFirst };
-        let (a, b) = (withheld_last(a, pair.a, logs, from), withheld_last(b, pair.b, logs, from));
-        let shown_in_b = b.partition_point(|&to| !logs.hides(pair.b, to));
-        let must_be_shown = a.partition_point(|&at| !logs.withholds(pair.a, at));
-        let mut settled = Self::default();
-        let mut left = b.iter().copied().take(shown_in_b);
-        let mut hidden = b.iter().copied().skip(shown_in_b);
-        for (number, &at) in a.iter().enumerate() {
-            let to = if number < must_be_shown { left.next() } else { left.next().or_else(|| hidden.next()) };
-            match to {
-                Some(to) => settled.matched.push((at, to)),
-                None => settled.only_a.push(at),
-            }
-        }
-        settled.only_b = left.chain(hidden).collect();
-        settled
-    }
-}
-
-/// Matches the records of one content, or of one key.
-fn settle(
-    held: &mut BTreeMap<u32, Vec<Offset>>,
-    (pairs, siblings): (&[DirPair], &[Siblings]),
-    logs: Logs<'_>,
-    fates: &mut Sorter<Fate>,
-) -> Result<(), AuditError> {
-    // Rows of one key come by their contents.
-    for offsets in held.values_mut() {
-        offsets.sort_unstable();
-    }
-    let held = &*held;
-    let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).map_or(&[][..], Vec::as_slice);
-    let mut all_settled = Vec::new();
-    for ((number, pair), siblings) in (0_u32..).zip(pairs).zip(siblings) {
-        if pair.matched_by == MatchedBy::Record && !(of(pair.a).is_empty() && of(pair.b).is_empty()) {
-            all_settled.push((number, pair, siblings, Settled::of(of(pair.a), of(pair.b), pair, logs)));
-        }
-    }
-    // What the partitions of mirrors hold beyond what they were matched with.
-    let mut spare: BTreeMap<usize, usize> = BTreeMap::new();
-    for (_, _, siblings, _) in all_settled.iter().filter(|(_, _, _, settled)| !settled.only_a.is_empty()) {
-        for &at in &siblings.b {
-            let left = all_settled.iter().find(|(_, pair, _, _)| pair.b == at);
-            let left = left.map_or(of(at), |(_, _, _, settled)| settled.only_b.as_slice());
-            spare.insert(at, left.iter().filter(|&&offset| !logs.hides(at, offset)).count());
-        }
-    }
-    for (number, pair, siblings, settled) in all_settled {
-        for (at, to) in settled.matched {
-            fates.push(Fate { pair: number, kind: Kind::Matched, at, to })?;
-        }
-        for at in settled.only_a {
-            let elsewhere = siblings.b.iter().copied().find(|at| spare.get(at).is_some_and(|left| *left > 0));
-            let kind = if elsewhere.is_some() { Kind::MissingHere } else { Kind::Missing };
-            if let Some(left) = elsewhere.and_then(|elsewhere| spare.get_mut(&elsewhere)) {
-                *left -= 1;
-            }
-            fates.push(Fate { pair: number, kind, at, to: at })?;
-        }
-        let kind = if !of(pair.a).is_empty() {
-            Kind::Repeated
-        } else if siblings.a.iter().any(|&source| !of(source).is_empty()) {
-            Kind::OtherPartition
-        } else {
-            Kind::Extra
-        };
-        for at in settled.only_b {
-            fates.push(Fate { pair: number, kind, at, to: at })?;
-        }
-    }
-    Ok(())
 }
 
 impl Matched {

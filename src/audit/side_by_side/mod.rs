@@ -11,8 +11,10 @@
 //! has to be named: there the same record stands at any offset.
 
 mod excuses;
+mod fate;
 mod mirror;
 mod pairs;
+mod settle;
 mod tell;
 
 pub use pairs::{PairNames, TopicPair};

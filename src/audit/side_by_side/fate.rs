@@ -1,0 +1,70 @@
+//! What became of one record of a mirror or its source.
+
+use crate::spill::{Element, RunReader};
+use crate::units::Offset;
+use std::io;
+
+/// What became of one record: in order of pair, fate and place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fate {
+    pub(super) pair: u32,
+    pub(super) kind: Kind,
+    pub(super) at: Offset,
+    /// Its counterpart.
+    pub(super) to: Offset,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Matched,
+    Missing,
+    Extra,
+    Repeated,
+    /// The source has it in another partition.
+    OtherPartition,
+    /// The mirror has it in another partition.
+    MissingHere,
+}
+
+impl Kind {
+    const ALL: [Self; 6] =
+        [Self::Matched, Self::Missing, Self::Extra, Self::Repeated, Self::OtherPartition, Self::MissingHere];
+
+    /// Whether it is a record of the source that stands alone.
+    pub(super) const fn is_missing(self) -> bool {
+        matches!(self, Self::Missing | Self::MissingHere)
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Matched => "matched",
+            Self::Missing => "missing",
+            Self::Extra => "extra",
+            Self::Repeated => "repeated",
+            Self::OtherPartition | Self::MissingHere => "other-partition",
+        }
+    }
+}
+
+impl Element for Fate {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.pair.to_le_bytes());
+        out.push(Self::number(self.kind));
+        out.extend_from_slice(&self.at.0.to_le_bytes());
+        out.extend_from_slice(&self.to.0.to_le_bytes());
+    }
+
+    fn take(from: &mut RunReader) -> io::Result<Self> {
+        let pair = u32::from_le_bytes(from.array()?);
+        let [kind] = from.array::<1>()?;
+        let kind = Kind::ALL.get(usize::from(kind)).copied().ok_or(io::ErrorKind::InvalidData)?;
+        let at = Offset(i64::from_le_bytes(from.array()?));
+        Ok(Self { pair, kind, at, to: Offset(i64::from_le_bytes(from.array()?)) })
+    }
+}
+
+impl Fate {
+    fn number(kind: Kind) -> u8 {
+        Kind::ALL.iter().position(|known| *known == kind).and_then(|at| u8::try_from(at).ok()).unwrap_or(0)
+    }
+}

@@ -1,0 +1,118 @@
+//! Equal records of a mirror and its source: which stand for which, and what is left over.
+//!
+//! Goes in: the places of all records of one content, or of one key. Comes out: a [`Fate`] for each.
+
+use super::fate::{Fate, Kind};
+use super::mirror::Logs;
+use super::pairs::{DirPair, MatchedBy, Siblings};
+use crate::error::AuditError;
+use crate::spill::Sorter;
+use crate::units::Offset;
+use std::collections::BTreeMap;
+
+/// Where the matching of equal records begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begin {
+    AtTheFirst,
+    AtTheLast,
+}
+
+fn withheld_last(offsets: &[Offset], log: usize, logs: Logs<'_>, from: Begin) -> Vec<Offset> {
+    let mut offsets = offsets.to_vec();
+    if from == Begin::AtTheLast {
+        offsets.reverse();
+    }
+    offsets.sort_by_cached_key(|&offset| (logs.hides(log, offset), logs.withholds(log, offset)));
+    offsets
+}
+
+/// Equal records of a source and its mirror.
+#[derive(Debug, Default)]
+struct Settled {
+    matched: Vec<(Offset, Offset)>,
+    only_a: Vec<Offset>,
+    only_b: Vec<Offset>,
+}
+
+impl Settled {
+    /// Matches the records of the two logs of a pair, each in the order of its offsets.
+    fn of(a: &[Offset], b: &[Offset], pair: &DirPair, logs: Logs<'_>) -> Self {
+        let hidden_alone =
+            |(&at, &to): (&Offset, &Offset)| logs.hides(pair.b, to) && !logs.withholds(pair.a, at);
+        if a.len() == b.len() && !a.iter().zip(b).any(hidden_alone) {
+            return Self { matched: a.iter().copied().zip(b.iter().copied()).collect(), ..Self::default() };
+        }
+        // Where one has more, those are left over that nobody need copy.
+        let has_lost = logs.lost_records(pair.a) || logs.lost_records(pair.b);
+        let from = if has_lost { Begin::AtTheLast } else { Begin::AtTheFirst };
+        let (a, b) = (withheld_last(a, pair.a, logs, from), withheld_last(b, pair.b, logs, from));
+        let shown_in_b = b.partition_point(|&to| !logs.hides(pair.b, to));
+        let must_be_shown = a.partition_point(|&at| !logs.withholds(pair.a, at));
+        let mut settled = Self::default();
+        let mut left = b.iter().copied().take(shown_in_b);
+        let mut hidden = b.iter().copied().skip(shown_in_b);
+        for (number, &at) in a.iter().enumerate() {
+            let to = if number < must_be_shown { left.next() } else { left.next().or_else(|| hidden.next()) };
+            match to {
+                Some(to) => settled.matched.push((at, to)),
+                None => settled.only_a.push(at),
+            }
+        }
+        settled.only_b = left.chain(hidden).collect();
+        settled
+    }
+}
+
+/// Matches the records of one content, or of one key.
+pub(super) fn settle(
+    held: &mut BTreeMap<u32, Vec<Offset>>,
+    (pairs, siblings): (&[DirPair], &[Siblings]),
+    logs: Logs<'_>,
+    fates: &mut Sorter<Fate>,
+) -> Result<(), AuditError> {
+    // Rows of one key come by their contents.
+    for offsets in held.values_mut() {
+        offsets.sort_unstable();
+    }
+    let held = &*held;
+    let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).map_or(&[][..], Vec::as_slice);
+    let mut all_settled = Vec::new();
+    for ((number, pair), siblings) in (0_u32..).zip(pairs).zip(siblings) {
+        if pair.matched_by == MatchedBy::Record && !(of(pair.a).is_empty() && of(pair.b).is_empty()) {
+            all_settled.push((number, pair, siblings, Settled::of(of(pair.a), of(pair.b), pair, logs)));
+        }
+    }
+    // What the partitions of mirrors hold beyond what they were matched with.
+    let mut spare: BTreeMap<usize, usize> = BTreeMap::new();
+    for (_, _, siblings, _) in all_settled.iter().filter(|(_, _, _, settled)| !settled.only_a.is_empty()) {
+        for &at in &siblings.b {
+            let left = all_settled.iter().find(|(_, pair, _, _)| pair.b == at);
+            let left = left.map_or(of(at), |(_, _, _, settled)| settled.only_b.as_slice());
+            spare.insert(at, left.iter().filter(|&&offset| !logs.hides(at, offset)).count());
+        }
+    }
+    for (number, pair, siblings, settled) in all_settled {
+        for (at, to) in settled.matched {
+            fates.push(Fate { pair: number, kind: Kind::Matched, at, to })?;
+        }
+        for at in settled.only_a {
+            let elsewhere = siblings.b.iter().copied().find(|at| spare.get(at).is_some_and(|left| *left > 0));
+            let kind = if elsewhere.is_some() { Kind::MissingHere } else { Kind::Missing };
+            if let Some(left) = elsewhere.and_then(|elsewhere| spare.get_mut(&elsewhere)) {
+                *left -= 1;
+            }
+            fates.push(Fate { pair: number, kind, at, to: at })?;
+        }
+        let kind = if !of(pair.a).is_empty() {
+            Kind::Repeated
+        } else if siblings.a.iter().any(|&source| !of(source).is_empty()) {
+            Kind::OtherPartition
+        } else {
+            Kind::Extra
+        };
+        for at in settled.only_b {
+            fates.push(Fate { pair: number, kind, at, to: at })?;
+        }
+    }
+    Ok(())
+}
