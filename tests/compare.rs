@@ -519,6 +519,95 @@ fn what_a_mirror_has_in_aborted_or_open_transactions_alone_it_does_not_have() {
     assert_eq!(ends("alike", held().abort(9, 0), 0), [2, 0, 0, 0, 0]);
 }
 
+#[test]
+fn what_a_mirror_shows_and_its_source_aborted_is_a_difference() {
+    let data = |sequence| batch().producer(7, 0, sequence).transactional();
+    let tree = Tree::new();
+    let ends = |source: SegmentBuilder, mirror: &[&str], status| {
+        tree.log("a/orders-0", source);
+        let mirror =
+            mirror.iter().fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(*key, "v")));
+        tree.log("b/east.orders-0", mirror);
+        let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+        let more = ["--mirror", "orders=east.orders"];
+        let answer = told(&paths, &more, status);
+        let table = String::from_utf8(compare(&paths, &more).stdout).unwrap();
+        let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
+        let pair = &answer["pairs"][0];
+        let counts = ["matched", "missing", "missingWithheld", "repeated", "shownAborted", "shownOpen"]
+            .map(|count| pair["mirror"][count].as_u64().unwrap());
+        let ranges: Vec<_> = pair["onlyB"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|range| {
+                let offset = |name: &str| range[name].as_i64().unwrap();
+                (range["what"].as_str().unwrap().to_owned(), offset("firstOffset"), offset("lastOffset"))
+            })
+            .collect();
+        (counts, ranges, table)
+    };
+    let two = || data(0).record("k0", "v").record("k1", "v");
+    let aborted = || SegmentBuilder::new().batch(two()).abort(7, 0);
+    let (counts, ranges, table) = ends(aborted(), &["k0", "k1"], 1);
+    assert_eq!(counts, [0, 0, 0, 0, 2, 0]);
+    assert_eq!(ranges, [("aborted-in-source".to_owned(), 0, 1)]);
+    assert!(table.contains("2 more in the mirror are aborted in the source"), "{table}");
+    // Some of them were sent again and committed: those that stand for them are there, the others too many.
+    let retried = || aborted().batch(data(2).record("k1", "v").record("k2", "v")).commit(7, 0);
+    let (counts, ranges, _) = ends(retried(), &["k0", "k1", "k1", "k2"], 1);
+    assert_eq!(counts, [2, 0, 0, 0, 2, 0]);
+    let what = "aborted-in-source".to_owned();
+    assert_eq!(ranges, [(what.clone(), 0, 0), (what.clone(), 2, 2)]);
+    assert_eq!(ends(retried(), &["k1", "k2"], 0).0, [2, 2, 2, 0, 0, 0]);
+    // What it shows more often than the source tried it is repeated.
+    assert_eq!(ends(aborted(), &["k0", "k0", "k1"], 1).0, [0, 0, 0, 1, 2, 0]);
+    // Of an open transaction nobody knows the end.
+    let open = || SegmentBuilder::new().batch(two());
+    let (counts, ranges, table) = ends(open(), &["k0", "k1"], 3);
+    assert_eq!((counts, ranges), ([0, 0, 0, 0, 0, 2], vec![("open-in-source".to_owned(), 0, 1)]));
+    assert!(!table.contains("all are equal") && table.contains("may yet be committed or aborted"), "{table}");
+    // A record behind its begin that is of no transaction is only waited for.
+    let waits = open().batch(batch().record("k2", "v"));
+    assert_eq!(ends(waits, &["k2"], 0).0, [1, 2, 2, 0, 0, 0]);
+    // Retention took what stood before: it may have been there outside of a transaction.
+    let at = tree.0.path().join("a/orders-0");
+    fs::remove_dir_all(&at).unwrap();
+    fs::create_dir_all(&at).unwrap();
+    let headless = SegmentBuilder::at(20).batch(two()).abort(7, 0).batch(batch().record("k2", "v"));
+    fs::write(at.join("00000000000000000020.log"), headless.bytes()).unwrap();
+    let paths = [tree.0.path().join("a"), tree.log("b/east.orders-0", keyed(&["k0", "k1", "k2"]))];
+    let paths = [paths[0].clone(), paths[1].parent().unwrap().to_owned()];
+    let mirror = &told(&paths, &["--mirror", "orders=east.orders"], 3)["pairs"][0]["mirror"];
+    assert_eq!((&mirror["shownAborted"], &mirror["shownAbortedRemoved"]), (&json!(2), &json!(2)));
+    // Behind a record that both hold it is not from there.
+    tree.log("b/east.orders-0", keyed(&["k2", "k0"]));
+    let mirror = &told(&paths, &["--mirror", "orders=east.orders"], 1)["pairs"][0]["mirror"];
+    assert_eq!((&mirror["shownAborted"], &mirror["shownAbortedRemoved"]), (&json!(1), &json!(0)));
+}
+
+#[test]
+fn an_extra_record_behind_an_open_transaction_of_the_mirror_is_there() {
+    let tree = Tree::new();
+    tree.log("a/orders-0", keyed(&["k0"]));
+    let open = batch().producer(9, 0, 0).transactional().record("other", "v");
+    let mirror = SegmentBuilder::new()
+        .batch(batch().record("k0", "v"))
+        .batch(open)
+        .batch(batch().record("k0", "v").record("extra", "v"));
+    tree.log("b/east.orders-0", mirror);
+    let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+    let answer = told(&paths, &["--mirror", "orders=east.orders"], 1);
+    let mirror = &answer["pairs"][0]["mirror"];
+    let counts = ["extra", "repeated", "surplusWithheld"].map(|name| mirror[name].as_u64().unwrap());
+    assert_eq!(counts, [2, 1, 1], "only what is of the transaction is withheld");
+}
+
+/// A batch of one record with the value `v` for each key.
+fn keyed(keys: &[&str]) -> SegmentBuilder {
+    keys.iter().fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(*key, "v")))
+}
+
 /// A mirror of `source` with a cleaner's checkpoint, and what is counted of it.
 fn cleaned_mirror(source: SegmentBuilder, mirror: SegmentBuilder, cleaned: i64, status: i32) -> [u64; 5] {
     let tree = Tree::new();

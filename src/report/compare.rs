@@ -143,7 +143,7 @@ pub struct Range {
     pub last_offset: i64,
     /// Records of it that are no markers.
     pub records: u64,
-    /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-partition`, `removed` (its counterpart may have been),
+    /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-partition`, `aborted-in-source`, `open-in-source`, `removed` (its counterpart may have been),
     /// `unreadable` (its counterpart may stand in bytes that cannot be read), `other-records`, `other-writer`,
     /// `other-leader-epoch`, `other-time`, `newest-value`, `tombstone`, `marker`.
     pub what: String,
@@ -211,9 +211,17 @@ pub struct Mirror {
     pub repeated: u64,
     /// Of these, records of which the first may have held as many before retention or compaction.
     pub repeated_removed: u64,
+    /// Records that consumers of the second get, and that the first holds in aborted transactions, beyond those that it
+    /// holds outside of these.
+    pub shown_aborted: u64,
+    /// Of these, records that the first may have held outside of them before retention or compaction.
+    pub shown_aborted_removed: u64,
+    /// The same of transactions without an end: whether consumers of the first will get them is not decided.
+    pub shown_open: u64,
     /// Of the extra and repeated ones and those of another partition, the records of aborted or open transactions of the mirror itself.
     pub surplus_withheld: u64,
-    /// Of the same, records whose counterpart may stand where bytes of the first cannot be read.
+    /// Of the same and of those that are aborted in the first, records whose counterpart may stand where bytes of the first
+    /// cannot be read.
     pub surplus_unreadable: u64,
     /// Of all that may have been removed, records that are the newest of their key, so that a cleaner would have
     /// kept them, where not all could be read or followed that would prove it.
@@ -230,7 +238,12 @@ impl Mirror {
     /// Records of which cannot be told whether they are a difference.
     #[must_use]
     pub const fn untold(&self) -> u64 {
-        self.missing_unreadable + self.surplus_unreadable + self.removed_unsure + self.repeated_removed
+        self.missing_unreadable
+            + self.surplus_unreadable
+            + self.removed_unsure
+            + self.repeated_removed
+            + self.shown_aborted_removed
+            + self.shown_open
     }
 }
 

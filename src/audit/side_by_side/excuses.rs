@@ -115,11 +115,20 @@ impl<'a> Excuses<'a> {
             }
         }
         let (side, own, other) = match fate.kind {
-            Kind::Matched => return Excuse::None,
+            // How an open transaction ends nobody knows: that is no difference yet.
+            Kind::Matched | Kind::Open => return Excuse::None,
             Kind::Missing | Kind::MissingHere => (0, self.pair.a, self.pair.b),
-            Kind::Extra | Kind::Repeated | Kind::OtherPartition => (1, self.pair.b, self.pair.a),
+            Kind::Extra | Kind::Repeated | Kind::OtherPartition | Kind::Aborted => {
+                (1, self.pair.b, self.pair.a)
+            }
         };
-        if self.logs.withholds(own, fate.at) {
+        // What waits behind an open transaction need not have been copied, but once it was it is there.
+        let is_withheld = if side == 0 {
+            self.logs.withholds(own, fate.at)
+        } else {
+            self.logs.outcome(own, fate.at).is_some()
+        };
+        if is_withheld {
             return Excuse::Withheld;
         }
         let of = |places: &[Option<Offset>; 2]| places.get(side).copied().flatten();

@@ -24,11 +24,23 @@ pub(super) enum Kind {
     OtherPartition,
     /// The mirror has it in another partition.
     MissingHere,
+    /// The mirror shows what the source holds in an aborted transaction.
+    Aborted,
+    /// The mirror shows what the source holds in a transaction that is open.
+    Open,
 }
 
 impl Kind {
-    const ALL: [Self; 6] =
-        [Self::Matched, Self::Missing, Self::Extra, Self::Repeated, Self::OtherPartition, Self::MissingHere];
+    const ALL: [Self; 8] = [
+        Self::Matched,
+        Self::Missing,
+        Self::Extra,
+        Self::Repeated,
+        Self::OtherPartition,
+        Self::MissingHere,
+        Self::Aborted,
+        Self::Open,
+    ];
 
     /// Whether it is a record of the source that stands alone.
     pub(super) const fn is_missing(self) -> bool {
@@ -42,6 +54,8 @@ impl Kind {
             Self::Extra => "extra",
             Self::Repeated => "repeated",
             Self::OtherPartition | Self::MissingHere => "other-partition",
+            Self::Aborted => "aborted-in-source",
+            Self::Open => "open-in-source",
         }
     }
 }

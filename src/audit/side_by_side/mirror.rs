@@ -2,7 +2,8 @@
 //!
 //! Equal records of both sides are matched in the order of their offsets: the first with the first,
 //! and so on; those of aborted and open transactions after all others, because a mirror that reads
-//! what is committed never saw them. Where retention or a cleaner has been at work the last is matched with the
+//! what is committed never saw them: what it shows of these alone it has from a consumer that reads uncommitted, the
+//! default of one (`isolation.level`; KAFKA-14021 is why `MirrorSourceConnector` asks for another). Where retention or a cleaner has been at work the last is matched with the
 //! last: what is gone is gone from the front. What is left over of the source is missing, though the mirror may have
 //! it in another partition; what is left over of the mirror is repeated
 //! where the source has the record at all, in another partition where it
@@ -17,6 +18,7 @@ use super::pairs::{DirPair, MatchedBy, Siblings};
 use super::settle::settle;
 use crate::candidates::{Fingerprint, RowStore};
 use crate::error::AuditError;
+use crate::facts::Outcome;
 use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
 use crate::spill::Sorter;
@@ -72,9 +74,9 @@ impl Logs<'_> {
             .is_some_and(|of| at >= of.facts.last_stable_offset || of.facts.withheld_at(at).is_some())
     }
 
-    /// Whether the record itself is one of an aborted or open transaction.
-    pub(super) fn hides(self, log: usize, at: Offset) -> bool {
-        self.outcomes.get(log).is_some_and(|of| of.facts.withheld_at(at).is_some())
+    /// The outcome of the aborted or open transaction that the record itself is of.
+    pub(super) fn outcome(self, log: usize, at: Offset) -> Option<Outcome> {
+        self.outcomes.get(log)?.facts.withheld_at(at)
     }
 }
 
@@ -154,8 +156,10 @@ impl Matched {
     /// Whether there are records and none of them could be looked for.
     pub(super) const fn nothing(&self) -> bool {
         let mirror = &self.mirror;
-        let alone = mirror.missing + mirror.extra + mirror.repeated + mirror.other_partition;
+        let shown = mirror.shown_aborted + mirror.shown_open;
+        let alone = mirror.missing + mirror.extra + mirror.repeated + mirror.other_partition + shown;
         let removed = mirror.missing_removed + mirror.extra_removed + mirror.repeated_removed;
+        let removed = removed + mirror.shown_aborted_removed;
         let unreadable = mirror.missing_unreadable + mirror.surplus_unreadable;
         mirror.matched == 0 && alone == removed + unreadable && (alone > 0 || mirror.unmatched > 0)
     }
@@ -191,6 +195,11 @@ impl Matched {
                 mirror.other_partition += 1;
                 mirror.extra_removed += removed;
             }
+            Kind::Aborted => {
+                mirror.shown_aborted += 1;
+                mirror.shown_aborted_removed += removed;
+            }
+            Kind::Open => mirror.shown_open += 1,
         }
         if !fate.kind.is_missing() {
             mirror.surplus_withheld += withheld;

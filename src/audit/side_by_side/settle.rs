@@ -6,6 +6,7 @@ use super::fate::{Fate, Kind};
 use super::mirror::Logs;
 use super::pairs::{DirPair, MatchedBy, Siblings};
 use crate::error::AuditError;
+use crate::facts::Outcome;
 use crate::spill::Sorter;
 use crate::units::Offset;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ fn withheld_last(offsets: &[Offset], log: usize, logs: Logs<'_>, from: Begin) ->
     if from == Begin::AtTheLast {
         offsets.reverse();
     }
-    offsets.sort_by_cached_key(|&offset| (logs.hides(log, offset), logs.withholds(log, offset)));
+    offsets.sort_by_cached_key(|&offset| (logs.outcome(log, offset).is_some(), logs.withholds(log, offset)));
     offsets
 }
 
@@ -30,6 +31,8 @@ fn withheld_last(offsets: &[Offset], log: usize, logs: Logs<'_>, from: Begin) ->
 #[derive(Debug, Default)]
 struct Settled {
     matched: Vec<(Offset, Offset)>,
+    /// What the mirror shows and the source does not, by the outcome there.
+    shown: Vec<(Outcome, Offset, Offset)>,
     only_a: Vec<Offset>,
     only_b: Vec<Offset>,
 }
@@ -37,8 +40,10 @@ struct Settled {
 impl Settled {
     /// Matches the records of the two logs of a pair, each in the order of its offsets.
     fn of(a: &[Offset], b: &[Offset], pair: &DirPair, logs: Logs<'_>) -> Self {
-        let hidden_alone =
-            |(&at, &to): (&Offset, &Offset)| logs.hides(pair.b, to) && !logs.withholds(pair.a, at);
+        let hidden_alone = |(&at, &to): (&Offset, &Offset)| match logs.outcome(pair.b, to) {
+            Some(_) => !logs.withholds(pair.a, at),
+            None => logs.outcome(pair.a, at).is_some(),
+        };
         if a.len() == b.len() && !a.iter().zip(b).any(hidden_alone) {
             return Self { matched: a.iter().copied().zip(b.iter().copied()).collect(), ..Self::default() };
         }
@@ -46,16 +51,20 @@ impl Settled {
         let has_lost = logs.lost_records(pair.a) || logs.lost_records(pair.b);
         let from = if has_lost { Begin::AtTheLast } else { Begin::AtTheFirst };
         let (a, b) = (withheld_last(a, pair.a, logs, from), withheld_last(b, pair.b, logs, from));
-        let shown_in_b = b.partition_point(|&to| !logs.hides(pair.b, to));
+        let shown_in_b = b.partition_point(|&to| logs.outcome(pair.b, to).is_none());
         let must_be_shown = a.partition_point(|&at| !logs.withholds(pair.a, at));
         let mut settled = Self::default();
         let mut left = b.iter().copied().take(shown_in_b);
-        let mut hidden = b.iter().copied().skip(shown_in_b);
+        let mut hidden = b.iter().copied().skip(shown_in_b).peekable();
         for (number, &at) in a.iter().enumerate() {
-            let to = if number < must_be_shown { left.next() } else { left.next().or_else(|| hidden.next()) };
-            match to {
-                Some(to) => settled.matched.push((at, to)),
-                None => settled.only_a.push(at),
+            let may_be_hidden = number >= must_be_shown;
+            match (left.next(), logs.outcome(pair.a, at)) {
+                (Some(to), Some(outcome)) => settled.shown.push((outcome, at, to)),
+                (Some(to), None) => settled.matched.push((at, to)),
+                (None, _) => match hidden.next_if(|_| may_be_hidden) {
+                    Some(to) => settled.matched.push((at, to)),
+                    None => settled.only_a.push(at),
+                },
             }
         }
         settled.only_b = left.chain(hidden).collect();
@@ -88,12 +97,16 @@ pub(super) fn settle(
         for &at in &siblings.b {
             let left = all_settled.iter().find(|(_, pair, _, _)| pair.b == at);
             let left = left.map_or(of(at), |(_, _, _, settled)| settled.only_b.as_slice());
-            spare.insert(at, left.iter().filter(|&&offset| !logs.hides(at, offset)).count());
+            spare.insert(at, left.iter().filter(|&&offset| logs.outcome(at, offset).is_none()).count());
         }
     }
     for (number, pair, siblings, settled) in all_settled {
         for (at, to) in settled.matched {
             fates.push(Fate { pair: number, kind: Kind::Matched, at, to })?;
+        }
+        for (outcome, of, at) in settled.shown {
+            let kind = if outcome == Outcome::Open { Kind::Open } else { Kind::Aborted };
+            fates.push(Fate { pair: number, kind, at, to: of })?;
         }
         for at in settled.only_a {
             let elsewhere = siblings.b.iter().copied().find(|at| spare.get(at).is_some_and(|left| *left > 0));

@@ -111,11 +111,12 @@ impl Teller<'_> {
         let mirror = &matched.mirror;
         told.equal = mirror.missing
             == mirror.missing_withheld + mirror.missing_removed + mirror.missing_unreadable
-            && mirror.extra + mirror.repeated + mirror.other_partition
+            && mirror.extra + mirror.repeated + mirror.other_partition + mirror.shown_aborted
                 == mirror.surplus_withheld
                     + mirror.surplus_unreadable
                     + mirror.extra_removed
-                    + mirror.repeated_removed;
+                    + mirror.repeated_removed
+                    + mirror.shown_aborted_removed;
         told.nothing_compared = matched.nothing();
         (told.only_a, told.only_b, told.ranges_omitted) = (matched.only_a, matched.only_b, matched.omitted);
         told.mirror = Some(matched.mirror);

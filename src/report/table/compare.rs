@@ -132,6 +132,18 @@ fn uncompared(told: &Compared) -> String {
         parts.push(format!("{} may be repeated or of what was removed", counted(repeated, "record")));
     }
     let of_mirrors = || told.pairs.iter().filter_map(|pair| pair.mirror.as_ref());
+    let aborted: u64 = of_mirrors().map(|mirror| mirror.shown_aborted_removed).sum();
+    if aborted > 0 {
+        parts.push(format!(
+            "{} may be of what was aborted or of what was removed",
+            counted(aborted, "record")
+        ));
+    }
+    let open: u64 = of_mirrors().map(|mirror| mirror.shown_open).sum();
+    if open > 0 {
+        let open = counted(open, "record");
+        parts.push(format!("{open} of a mirror may yet be committed or aborted in its source"));
+    }
     let unreadable: u64 = told.pairs.iter().map(Pair::unreadable).sum();
     if unreadable > 0 {
         parts.push(format!("{} may stand in bytes that cannot be read", counted(unreadable, "record")));
@@ -296,10 +308,29 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
         let elsewhere = number(mirror.missing_other_partition);
         page.item(2, &format!("{elsewhere} of the missing ones the mirror holds in another partition"));
     }
+    let more = |shown| match shown {
+        1 => "1 more in the mirror is".to_owned(),
+        shown => format!("{} more in the mirror are", number(shown)),
+    };
+    if mirror.shown_aborted > 0 {
+        let shown = more(mirror.shown_aborted);
+        let said = format!(
+            "{shown} aborted in the source: its consumers do not get them if they read what is \
+             committed, those of the mirror do"
+        );
+        page.item(2, &said);
+    }
+    if mirror.shown_open > 0 {
+        let shown = number(mirror.shown_open);
+        let said =
+            format!("{shown} more in the mirror are in open transactions of the source: not decided yet");
+        page.item(2, &said);
+    }
     for (what, removed, where_to) in [
         ("missing", mirror.missing_removed, "mirror"),
         ("extra", mirror.extra_removed, "source"),
         ("repeated", mirror.repeated_removed, "source"),
+        ("aborted", mirror.shown_aborted_removed, "source"),
     ] {
         if removed > 0 {
             let removed = number(removed);
