@@ -654,10 +654,17 @@ fn no_cleaner_takes_the_newest_value_of_a_key_from_a_mirror() {
     let further = further.batch(batch().record("d", "v").kept(&[]));
     assert_eq!(cleaned_mirror(once(&["a", "b", "c"]), further, 6, 3), [2, 1, 1, 0, 1]);
     // A later record of the key that only the mirror has, or one without a key.
-    let replaced = once(&["a", "c"]).batch(batch().record("b", "w"));
-    assert_eq!(cleaned_mirror(once(&["a", "b", "c"]), replaced, 3, 1), [2, 1, 1, 1, 0]);
+    let holed = |keys: &[&str]| {
+        let rest = keys.iter().skip(1);
+        let log = once(&keys[..1]).skip_to(2);
+        rest.fold(log, |log, key| log.batch(batch().record(*key, "v")))
+    };
+    let replaced = holed(&["a", "c"]).batch(batch().record("b", "w"));
+    assert_eq!(cleaned_mirror(once(&["a", "b", "c"]), replaced, 4, 1), [2, 1, 1, 1, 0]);
     let unkeyed = once(&["a"]).batch(batch().record(None, "v")).batch(batch().record("c", "v"));
-    assert_eq!(cleaned_mirror(unkeyed, once(&["a", "c"]), 2, 0), [2, 1, 1, 0, 0]);
+    assert_eq!(cleaned_mirror(unkeyed.clone(), holed(&["a", "c"]), 3, 0), [2, 1, 1, 0, 0]);
+    // Without an offset for it there was none.
+    assert_eq!(cleaned_mirror(unkeyed, once(&["a", "c"]), 2, 1), [2, 1, 0, 0, 0]);
 }
 
 #[test]
@@ -668,8 +675,8 @@ fn a_cleaner_takes_a_tombstone_from_a_mirror_together_with_what_it_deletes() {
             .batch(batch().record("a", None))
             .batch(batch().record("c", "v"))
     };
-    let end = || SegmentBuilder::new().batch(batch().record("c", "v"));
-    assert_eq!(cleaned_mirror(deleted(), end(), 1, 0), [1, 2, 2, 0, 0]);
+    let end = || SegmentBuilder::new().skip_to(2).batch(batch().record("c", "v"));
+    assert_eq!(cleaned_mirror(deleted(), end(), 3, 0), [1, 2, 2, 0, 0]);
     let above = SegmentBuilder::new().batch(batch().record("a", "v")).batch(batch().record("c", "v"));
     assert_eq!(cleaned_mirror(deleted(), above, 2, 1), [2, 1, 0, 0, 0], "the key is back");
 }
@@ -840,6 +847,106 @@ fn what_retention_or_compaction_took_is_neither_missing_nor_extra_in_a_mirror() 
     let answer = told(&paths, &["--mirror", "orders=east.orders", "--key", "record-key"], 3);
     let mirror = &answer["pairs"][0]["mirror"];
     assert_eq!((&mirror["repeated"], &mirror["repeatedRemoved"]), (&json!(19), &json!(19)), "{answer:#}");
+}
+
+/// Logs of records `k0`, `k1`, …, each from its first offset on.
+fn numbered(tree: &Tree, partition: &str, first: i64, keys: impl IntoIterator<Item = usize>) -> PathBuf {
+    let log = keys
+        .into_iter()
+        .fold(SegmentBuilder::at(first), |log, key| log.batch(batch().record(format!("k{key}"), "v")));
+    let at = tree.0.path().join(partition);
+    fs::create_dir_all(&at).unwrap();
+    fs::write(at.join(format!("{first:020}.log")), log.bytes()).unwrap();
+    at.parent().unwrap().to_owned()
+}
+
+fn ranges_of(ranges: &Value) -> Vec<(String, i64, i64)> {
+    let told = |range: &Value| {
+        let offset = |name: &str| range[name].as_i64().unwrap();
+        (range["what"].as_str().unwrap().to_owned(), offset("firstOffset"), offset("lastOffset"))
+    };
+    ranges.as_array().unwrap().iter().map(told).collect()
+}
+
+#[test]
+fn what_a_mirror_holds_twice_may_be_repeated_though_its_source_holds_it_no_more() {
+    let tree = Tree::new();
+    let source = numbered(&tree, "a/orders-0", 10, 10..20);
+    let told = |mirror: Vec<usize>, status| {
+        let mirror = numbered(&tree, "b/east.orders-0", 0, mirror);
+        let answer = told(&[source.clone(), mirror], &["--mirror", "orders=east.orders"], status);
+        let pair = answer["pairs"][0].clone();
+        let counts = ["matched", "extra", "extraRemoved", "repeated", "repeatedRemoved"]
+            .map(|name| pair["mirror"][name].as_u64().unwrap());
+        (counts, ranges_of(&pair["onlyB"]))
+    };
+    let removed = |first, last| ("removed".to_owned(), first, last);
+    let repeated = |first, last| ("repeated-or-removed".to_owned(), first, last);
+    assert_eq!(told((0..20).collect(), 0), ([10, 10, 10, 0, 0], vec![removed(0, 9)]));
+    let again = (0..10).chain(5..10).chain(10..20).collect();
+    assert_eq!(told(again, 3), ([10, 10, 10, 5, 5], vec![removed(0, 9), repeated(10, 14)]));
+    // Behind what both hold they are extra, once as twice.
+    let behind = (10..20).chain([1, 1]).collect();
+    assert_eq!(told(behind, 1), ([10, 2, 0, 0, 0], vec![("extra".to_owned(), 10, 11)]));
+}
+
+#[test]
+fn no_more_was_removed_than_a_log_has_offsets_without_a_record() {
+    let tree = Tree::new();
+    let counts = |a: &PathBuf, b: &PathBuf, status| {
+        let answer = told(&[a.clone(), b.clone()], &["--mirror", "orders=east.orders"], status);
+        let swapped = told(&[b.clone(), a.clone()], &["--mirror", "east.orders=orders"], status);
+        let (pair, other) = (&answer["pairs"][0], &swapped["pairs"][0]);
+        let of = |pair: &Value, names: [&str; 3]| names.map(|name| pair["mirror"][name].as_u64().unwrap());
+        let counted = of(pair, ["matched", "missing", "missingRemoved"]);
+        assert_eq!(counted, of(other, ["matched", "extra", "extraRemoved"]));
+        assert_eq!(pair["onlyA"], other["onlyB"]);
+        (counted, ranges_of(&pair["onlyA"]))
+    };
+    let source = numbered(&tree, "a/orders-0", 0, 0..20);
+    let mirror = |name: &str, first, keys: std::ops::Range<usize>| {
+        numbered(&tree, &format!("{name}/east.orders-0"), first, keys)
+    };
+    let whole = mirror("whole", 12, 12..20);
+    assert_eq!(counts(&source, &whole, 0), ([8, 12, 12], vec![("removed".to_owned(), 0, 11)]));
+    // It never held so many; which of them it did is not known.
+    let lost = mirror("lost", 12, 14..20);
+    assert_eq!(counts(&source, &lost, 1), ([6, 14, 12], vec![("partly-removed".to_owned(), 0, 13)]));
+    let late = mirror("late", 2, 12..20);
+    assert_eq!(counts(&source, &late, 1), ([8, 12, 2], vec![("partly-removed".to_owned(), 0, 11)]));
+    // What was written twice, or was the marker of a transaction, took offsets too.
+    let more = mirror("more", 30, 14..20);
+    assert_eq!(counts(&source, &more, 0), ([6, 14, 14], vec![("removed".to_owned(), 0, 13)]));
+    // Markers and aborted records of the source are nothing that the mirror lost.
+    let data = |sequence| batch().producer(7, 0, sequence).transactional();
+    let log = (0..10).fold(SegmentBuilder::new(), |log, key| {
+        log.batch(data(key).record(format!("k{key}"), "v")).commit(7, 0)
+    });
+    let source = tree.log("c/orders-0", log).parent().unwrap().to_owned();
+    let mirror = numbered(&tree, "d/east.orders-0", 4, 4..10);
+    assert_eq!(counts(&source, &mirror, 0).0, [6, 4, 4]);
+    let mirror = numbered(&tree, "e/east.orders-0", 4, 5..10);
+    assert_eq!(counts(&source, &mirror, 1).0, [5, 5, 4]);
+}
+
+#[test]
+fn a_mirror_with_more_partitions_lost_what_all_of_them_lost() {
+    let tree = Tree::new();
+    let source = numbered(&tree, "a/orders-0", 0, 0..20);
+    // The even ones in one, the odd ones in the other, which lost as many.
+    let mirror = |first: i64, from: usize| {
+        let b = numbered(&tree, "b/east.orders-0", 5, (10..20).step_by(2));
+        let odd = tree.0.path().join("b/east.orders-1");
+        let _ = fs::remove_dir_all(odd);
+        numbered(&tree, "b/east.orders-1", first, (from..20).step_by(2));
+        let answer = compare(&[source.clone(), b], &["--mirror", "orders=east.orders", "--format", "json"]);
+        let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
+        let mirror = answer["pairs"][0]["mirror"].clone();
+        ["matched", "missing", "missingRemoved"].map(|name| mirror[name].as_u64().unwrap())
+    };
+    // Odd ones that stand in the other partition are behind the first that both hold.
+    assert_eq!(mirror(5, 11), [5, 15, 10]);
+    assert_eq!(mirror(2, 11), [5, 15, 7], "its own five, and two of the other");
 }
 
 #[test]

@@ -144,6 +144,8 @@ pub struct Range {
     /// Records of it that are no markers.
     pub records: u64,
     /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-partition`, `aborted-in-source`, `open-in-source`, `removed` (its counterpart may have been),
+    /// `partly-removed` (likewise, but of more of them than the other log can have held),
+    /// `repeated-or-removed`,
     /// `unreadable` (its counterpart may stand in bytes that cannot be read), `other-records`, `other-writer`,
     /// `other-leader-epoch`, `other-time`, `newest-value`, `tombstone`, `marker`.
     pub what: String,
@@ -197,7 +199,8 @@ pub struct Mirror {
     pub missing_other_partition: u64,
     /// Of the missing ones, the records of aborted or open transactions, which a mirror need not copy.
     pub missing_withheld: u64,
-    /// Of the missing ones, records that the second may have held before retention or compaction took them.
+    /// Of the missing ones, records that the second may have held before retention or compaction took them; not more than
+    /// it has offsets without a record.
     pub missing_removed: u64,
     /// Of the missing ones, records whose counterpart may stand where bytes of the second cannot be read.
     pub missing_unreadable: u64,
@@ -205,11 +208,13 @@ pub struct Mirror {
     pub extra: u64,
     /// Records of the second that the source holds in another partition, and not in this one.
     pub other_partition: u64,
-    /// Of both, records that the first may have held before retention or compaction took them.
+    /// Of both, records that the first may have held before retention or compaction took them; not more than it has
+    /// offsets without a record.
     pub extra_removed: u64,
     /// Records of the second beyond those that the first holds of the same.
     pub repeated: u64,
-    /// Of these, records of which the first may have held as many before retention or compaction.
+    /// Of these, records of which the first may have held as many before retention or compaction, also such as it does
+    /// not hold at all any more.
     pub repeated_removed: u64,
     /// Records that consumers of the second get, and that the first holds in aborted transactions, beyond those that it
     /// holds outside of these.

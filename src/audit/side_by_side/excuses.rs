@@ -3,13 +3,16 @@
 //! A transaction withholds it; retention or a cleaner may have taken its counterpart; or that one may stand in
 //! bytes that cannot be read. Where it would stand, the records beside it tell that have one.
 //!
+//! More than the other log can have lost it has not lost: each record had an offset. Which of them it never held
+//! nobody can tell then, only how many.
+//!
 //! No cleaner takes the newest value of a key, nor a tombstone above an older value: these are asked for key by
 //! key ([`Newest`]).
 
 use super::super::compared;
-use super::fate::{Fate, Kind};
+use super::fate::{Fate, Kind, Marks};
 use super::mirror::Logs;
-use super::pairs::DirPair;
+use super::pairs::{DirPair, Siblings};
 use crate::compare::Newest;
 use crate::units::Offset;
 use std::collections::BTreeSet;
@@ -27,6 +30,9 @@ pub(super) enum Excuse {
     PerhapsRemoved,
     /// Its counterpart may stand in bytes that cannot be read.
     Unreadable,
+    /// By its place its counterpart may have been removed; but more of them stand alone than the other log can have
+    /// lost, and of these each is a difference.
+    TooMany,
 }
 
 /// Whether a cleaner took a record.
@@ -43,6 +49,8 @@ pub(super) struct Excuses<'a> {
     logs: Logs<'a>,
     unread: [Unread; 2],
     newest: Option<[Newest; 2]>,
+    /// How many more records of each side may have lost their counterparts: each of these had an offset of its own.
+    room: [u64; 2],
     /// Keys whose newest record of the other side has a counterpart before the newest of this side.
     stale: [BTreeSet<u64>; 2],
     /// The first record with a counterpart, of each side.
@@ -55,7 +63,8 @@ pub(super) struct Excuses<'a> {
 }
 
 impl<'a> Excuses<'a> {
-    pub(super) fn of(pair: DirPair, logs: Logs<'a>) -> Self {
+    /// With the other partitions of both topics where records of one may stand in another.
+    pub(super) fn of(pair: DirPair, siblings: Option<&Siblings>, logs: Logs<'a>) -> Self {
         let sides = [pair.a, pair.b];
         let newest = if sides.iter().any(|&at| logs.cleaned_below(at).is_some()) {
             let log = |at: usize| {
@@ -68,9 +77,15 @@ impl<'a> Excuses<'a> {
         } else {
             None
         };
+        let gone = |own: usize, others: &[usize]| {
+            others.iter().fold(logs.gone(own), |gone, &at| gone.saturating_add(logs.gone(at)))
+        };
+        let [others_a, others_b] =
+            siblings.map_or([&[][..]; 2], |siblings| [&siblings.a[..], &siblings.b[..]]);
         Self {
             pair,
             logs,
+            room: [gone(pair.b, others_b), gone(pair.a, others_a)],
             unread: sides.map(|at| Unread::of(logs, at)),
             newest,
             stale: <[BTreeSet<u64>; 2]>::default(),
@@ -133,19 +148,35 @@ impl<'a> Excuses<'a> {
         }
         let of = |places: &[Option<Offset>; 2]| places.get(side).copied().flatten();
         let is_first = of(&self.first).is_none_or(|first| fate.at < first);
-        if is_first && self.logs.lost_its_head(other) {
-            return Excuse::Removed;
-        }
         let is_cleaned = self.logs.cleaned_below(other).is_some()
             && (is_first || of(&self.cleaned).is_some_and(|cleaned| fate.at < cleaned));
-        let cleaner = if is_cleaned { self.cleaner(side, fate.at, other) } else { Cleaner::Never };
-        if cleaner == Cleaner::MayHave {
+        let head_is_lost = is_first && self.logs.lost_its_head(other);
+        let cleaner = match (head_is_lost, is_cleaned) {
+            (true, _) => Cleaner::MayHave,
+            (false, true) => self.cleaner(side, fate.at, other),
+            (false, false) => Cleaner::Never,
+        };
+        if cleaner == Cleaner::MayHave && self.has_room(side, fate) {
             return Excuse::Removed;
         }
         if self.unread.get(1 - side).is_some_and(|unread| unread.may_hold(fate.at)) {
             return Excuse::Unreadable;
         }
-        if cleaner == Cleaner::Unsure { Excuse::PerhapsRemoved } else { Excuse::None }
+        match cleaner {
+            Cleaner::Never => Excuse::None,
+            Cleaner::Unsure if self.has_room(side, fate) => Excuse::PerhapsRemoved,
+            Cleaner::MayHave | Cleaner::Unsure => Excuse::TooMany,
+        }
+    }
+
+    /// Whether the other log can have held one more; what may be a copy of another record takes no room.
+    fn has_room(&mut self, side: usize, fate: Fate) -> bool {
+        if matches!(fate.kind, Kind::Repeated | Kind::Aborted) || fate.marks.has(Marks::AGAIN) {
+            return true;
+        }
+        let Some(room) = self.room.get_mut(side).filter(|room| **room > 0) else { return false };
+        *room -= 1;
+        true
     }
 
     /// Whether the cleaner of the other side may have taken the counterpart of a record.

@@ -12,6 +12,21 @@ pub(super) struct Fate {
     pub(super) at: Offset,
     /// Its counterpart.
     pub(super) to: Offset,
+    pub(super) marks: Marks,
+}
+
+/// What else is known of a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    pub(super) const NONE: Self = Self(0);
+    /// An equal one of the mirror, which the source does not hold either, stands before it.
+    pub(super) const AGAIN: Self = Self(1);
+
+    pub(super) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +81,7 @@ impl Element for Fate {
         out.push(Self::number(self.kind));
         out.extend_from_slice(&self.at.0.to_le_bytes());
         out.extend_from_slice(&self.to.0.to_le_bytes());
+        out.push(self.marks.0);
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
@@ -73,7 +89,9 @@ impl Element for Fate {
         let [kind] = from.array::<1>()?;
         let kind = Kind::ALL.get(usize::from(kind)).copied().ok_or(io::ErrorKind::InvalidData)?;
         let at = Offset(i64::from_le_bytes(from.array()?));
-        Ok(Self { pair, kind, at, to: Offset(i64::from_le_bytes(from.array()?)) })
+        let to = Offset(i64::from_le_bytes(from.array()?));
+        let [marks] = from.array::<1>()?;
+        Ok(Self { pair, kind, at, to, marks: Marks(marks) })
     }
 }
 

@@ -13,7 +13,7 @@
 use super::super::AuditOptions;
 use super::super::pass::{PartitionOutcome, Subject};
 use super::excuses::{Excuse, Excuses};
-use super::fate::{Fate, Kind};
+use super::fate::{Fate, Kind, Marks};
 use super::pairs::{DirPair, MatchedBy, Siblings};
 use super::settle::settle;
 use crate::candidates::{Fingerprint, RowStore};
@@ -23,10 +23,14 @@ use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
 use crate::spill::Sorter;
 use crate::units::Offset;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a stretch is called whose counterpart may have been removed.
 const REMOVED: &str = "removed";
+/// What one is called of which more stand alone than can have been removed.
+const PARTLY_REMOVED: &str = "partly-removed";
+/// What one is called that the mirror has repeated, or of which the source may have held as many.
+const REPEATED_OR_REMOVED: &str = "repeated-or-removed";
 /// What a stretch is called whose counterpart may stand in bytes that cannot be read.
 const UNREADABLE: &str = "unreadable";
 
@@ -37,6 +41,8 @@ pub(super) struct Matched {
     pub(super) only_a: Vec<Range>,
     pub(super) only_b: Vec<Range>,
     pub(super) omitted: u64,
+    /// Whether more than can have been removed may have been, by where they stand; of each side.
+    too_many: [bool; 2],
     /// Where the last stretch ends that is not listed, of each side.
     omitted_end: [Option<i64>; 2],
     /// The distance of the last run that is not listed.
@@ -55,6 +61,20 @@ impl Logs<'_> {
     /// Whether retention took the head of a log.
     pub(super) fn lost_its_head(self, at: usize) -> bool {
         self.subjects.get(at).is_some_and(|subject| subject.context.log_start_offset.0 > 0)
+    }
+
+    /// How many records a log can have held that it holds no longer: it gave an offset to each.
+    pub(super) fn gone(self, at: usize) -> u64 {
+        let (Some(subject), Some(outcome)) = (self.subjects.get(at), self.outcomes.get(at)) else { return 0 };
+        let number = |offset: Offset| u64::try_from(offset.0).unwrap_or(0);
+        // Of bytes that cannot be read, or stand twice, nobody knows how many offsets they take.
+        let held = if outcome.damage.is_empty() {
+            outcome.facts.records.saturating_add(outcome.facts.control_batches)
+        } else {
+            0
+        };
+        let without = number(outcome.facts.log_end_offset).saturating_sub(held);
+        without.max(number(subject.context.log_start_offset))
     }
 
     /// Where its cleaner has been.
@@ -89,12 +109,13 @@ pub(super) fn matched(
     sorter: impl FnOnce() -> Sorter<Fate>,
 ) -> Result<Vec<Option<Matched>>, AuditError> {
     let mut fates = sorter();
+    let mut spread = BTreeSet::new();
     let mut current: Option<Fingerprint> = None;
     let mut held: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
     rows.for_each(&|| false, |together| {
         for row in together.all().iter() {
             if current != Some(row.identity) {
-                settle(&mut held, (pairs, siblings), logs, &mut fates)?;
+                settle(&mut held, (pairs, siblings), logs, (&mut fates, &mut spread))?;
                 held.clear();
                 current = Some(row.identity);
             }
@@ -102,7 +123,7 @@ pub(super) fn matched(
         }
         Ok(())
     })?;
-    settle(&mut held, (pairs, siblings), logs, &mut fates)?;
+    settle(&mut held, (pairs, siblings), logs, (&mut fates, &mut spread))?;
 
     let mut told: Vec<Option<Matched>> = pairs
         .iter()
@@ -114,7 +135,13 @@ pub(super) fn matched(
         let at = usize::try_from(fate.pair).unwrap_or(usize::MAX);
         let (Some(Some(matched)), Some(pair)) = (told.get_mut(at), pairs.get(at)) else { continue };
         let known = excuses.take().filter(|(number, _)| *number == fate.pair);
-        let (_, of_pair) = excuses.insert(known.unwrap_or_else(|| (fate.pair, Excuses::of(*pair, logs))));
+        let (_, of_pair) = excuses.insert(known.unwrap_or_else(|| {
+            let siblings = siblings.get(at).filter(|siblings| {
+                let unpaired = |at: &usize| !pairs.iter().any(|pair| pair.a == *at || pair.b == *at);
+                spread.contains(&fate.pair) || siblings.a.iter().chain(&siblings.b).any(unpaired)
+            });
+            (fate.pair, Excuses::of(*pair, siblings, logs))
+        }));
         let excuse = if fate.kind == Kind::Matched {
             of_pair.note(fate);
             Excuse::None
@@ -122,6 +149,9 @@ pub(super) fn matched(
             of_pair.of_fate(fate)
         };
         matched.add(fate, excuse, listed);
+    }
+    for matched in told.iter_mut().flatten() {
+        matched.name_what_is_too_many();
     }
     Ok(told)
 }
@@ -170,7 +200,9 @@ impl Matched {
         let unreadable = u64::from(excuse == Excuse::Unreadable);
         let removed = u64::from(matches!(excuse, Excuse::Removed | Excuse::PerhapsRemoved));
         mirror.removed_unsure += u64::from(excuse == Excuse::PerhapsRemoved);
-        match fate.kind {
+        // What the source may have held and the mirror has twice may be a copy as well.
+        let kind = if removed > 0 && fate.marks.has(Marks::AGAIN) { Kind::Repeated } else { fate.kind };
+        match kind {
             Kind::Matched => {
                 mirror.matched += 1;
                 return self.map(fate, listed);
@@ -211,8 +243,13 @@ impl Matched {
             (&mut self.only_b, &mut self.omitted_end[1])
         };
         let full = ranges.len() >= listed;
+        let side = usize::from(!fate.kind.is_missing());
+        if let (Some(too_many), Excuse::TooMany) = (self.too_many.get_mut(side), excuse) {
+            *too_many = true;
+        }
         let what = match excuse {
-            Excuse::Removed | Excuse::PerhapsRemoved => REMOVED,
+            Excuse::Removed | Excuse::PerhapsRemoved if kind == Kind::Repeated => REPEATED_OR_REMOVED,
+            Excuse::Removed | Excuse::PerhapsRemoved | Excuse::TooMany => REMOVED,
             Excuse::Unreadable => UNREADABLE,
             Excuse::None | Excuse::Withheld => fate.kind.name(),
         };
@@ -232,6 +269,15 @@ impl Matched {
                 what: what.to_owned(),
                 ..Range::default()
             }),
+        }
+    }
+
+    /// Where more stand alone than can have been removed, nobody knows which of them were.
+    fn name_what_is_too_many(&mut self) {
+        for (ranges, too_many) in [&mut self.only_a, &mut self.only_b].into_iter().zip(self.too_many) {
+            for range in ranges.iter_mut().filter(|range| too_many && range.what == REMOVED) {
+                PARTLY_REMOVED.clone_into(&mut range.what);
+            }
         }
     }
 

@@ -2,14 +2,14 @@
 //!
 //! Goes in: the places of all records of one content, or of one key. Comes out: a [`Fate`] for each.
 
-use super::fate::{Fate, Kind};
+use super::fate::{Fate, Kind, Marks};
 use super::mirror::Logs;
 use super::pairs::{DirPair, MatchedBy, Siblings};
 use crate::error::AuditError;
 use crate::facts::Outcome;
 use crate::spill::Sorter;
 use crate::units::Offset;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where the matching of equal records begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,12 +72,13 @@ impl Settled {
     }
 }
 
-/// Matches the records of one content, or of one key.
+/// Matches the records of one content, or of one key. Pairs of which one side has a record in another partition than
+/// the other go into `spread`.
 pub(super) fn settle(
     held: &mut BTreeMap<u32, Vec<Offset>>,
     (pairs, siblings): (&[DirPair], &[Siblings]),
     logs: Logs<'_>,
-    fates: &mut Sorter<Fate>,
+    (fates, spread): (&mut Sorter<Fate>, &mut BTreeSet<u32>),
 ) -> Result<(), AuditError> {
     // Rows of one key come by their contents.
     for offsets in held.values_mut() {
@@ -102,19 +103,20 @@ pub(super) fn settle(
     }
     for (number, pair, siblings, settled) in all_settled {
         for (at, to) in settled.matched {
-            fates.push(Fate { pair: number, kind: Kind::Matched, at, to })?;
+            fates.push(Fate { pair: number, kind: Kind::Matched, at, to, marks: Marks::NONE })?;
         }
         for (outcome, of, at) in settled.shown {
             let kind = if outcome == Outcome::Open { Kind::Open } else { Kind::Aborted };
-            fates.push(Fate { pair: number, kind, at, to: of })?;
+            fates.push(Fate { pair: number, kind, at, to: of, marks: Marks::NONE })?;
         }
         for at in settled.only_a {
             let elsewhere = siblings.b.iter().copied().find(|at| spare.get(at).is_some_and(|left| *left > 0));
             let kind = if elsewhere.is_some() { Kind::MissingHere } else { Kind::Missing };
             if let Some(left) = elsewhere.and_then(|elsewhere| spare.get_mut(&elsewhere)) {
                 *left -= 1;
+                spread.insert(number);
             }
-            fates.push(Fate { pair: number, kind, at, to: at })?;
+            fates.push(Fate { pair: number, kind, at, to: at, marks: Marks::NONE })?;
         }
         let kind = if !of(pair.a).is_empty() {
             Kind::Repeated
@@ -123,8 +125,15 @@ pub(super) fn settle(
         } else {
             Kind::Extra
         };
+        if kind == Kind::OtherPartition {
+            spread.insert(number);
+        }
+        let is_shown = |at: &Offset| logs.outcome(pair.b, *at).is_none();
+        let first = settled.only_b.iter().copied().filter(is_shown).min();
         for at in settled.only_b {
-            fates.push(Fate { pair: number, kind, at, to: at })?;
+            let is_again = kind != Kind::Repeated && is_shown(&at) && first != Some(at);
+            let marks = if is_again { Marks::AGAIN } else { Marks::NONE };
+            fates.push(Fate { pair: number, kind, at, to: at, marks })?;
         }
     }
     Ok(())

@@ -314,10 +314,8 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
     };
     if mirror.shown_aborted > 0 {
         let shown = more(mirror.shown_aborted);
-        let said = format!(
-            "{shown} aborted in the source: its consumers do not get them if they read what is \
-             committed, those of the mirror do"
-        );
+        let said =
+            format!("{shown} aborted in the source: who reads what is committed gets nothing of that there");
         page.item(2, &said);
     }
     if mirror.shown_open > 0 {
