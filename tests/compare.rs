@@ -950,6 +950,36 @@ fn a_mirror_with_more_partitions_lost_what_all_of_them_lost() {
 }
 
 #[test]
+fn other_headers_of_a_mirror_are_told_and_are_no_difference() {
+    let log = |header: &str, value: &str| {
+        SegmentBuilder::new()
+            .batch(batch().record("k0", "{\"id\":0}").header("trace", header))
+            .batch(batch().record("k1", value).header("trace", "same"))
+            .batch(batch().record("k2", "{\"id\":2}"))
+    };
+    let tree = Tree::new();
+    tree.log("a/orders-0", log("1", "{\"id\":1}"));
+    tree.log("same/east.orders-0", log("1", "{\"id\":1}"));
+    tree.log("headers/east.orders-0", log("2", "{\"id\":1}"));
+    tree.log("values/east.orders-0", log("1", "{\"id\":1,\"more\":true}"));
+    let other = |name: &str, more: &[&str]| {
+        let paths = [tree.0.path().join("a"), tree.0.path().join(name)];
+        let more = [&["--mirror", "orders=east.orders"], more].concat();
+        let answer = told(&paths, &more, 0);
+        let table = String::from_utf8(compare(&paths, &more).stdout).unwrap();
+        let mirror = &answer["pairs"][0]["mirror"];
+        assert_eq!((&mirror["matched"], &answer["pairs"][0]["equal"]), (&json!(3), &json!(true)));
+        (mirror["otherContent"].as_u64().unwrap(), table.lines().next().unwrap().to_owned())
+    };
+    let equal = "1 pair compared: all are equal";
+    assert_eq!(other("same", &[]), (0, format!("{equal}.")));
+    assert_eq!(other("headers", &[]), (1, format!("{equal}, but for the headers of 1 record.")));
+    assert_eq!(other("headers", &["--ignore-field", "header:trace"]), (0, format!("{equal}.")));
+    let no_part = format!("{equal}, but for what is no part of the key of 1 record.");
+    assert_eq!(other("values", &["--key", "json:/id"]), (1, no_part));
+}
+
+#[test]
 fn a_record_that_a_mirror_has_in_another_partition_is_not_unknown_to_the_source() {
     let log = |keys: &[&str]| {
         keys.iter().fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(*key, "v")))

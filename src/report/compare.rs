@@ -193,6 +193,9 @@ pub struct OneSided {
 pub struct Mirror {
     /// Records of the first log with a counterpart in the second.
     pub matched: u64,
+    /// Of these, records whose counterpart has another content: other headers where they were matched by content, which is
+    /// record key and value; anything but the key where they were matched by one. Told, and no difference.
+    pub other_content: u64,
     /// Records of the first that the second does not hold.
     pub missing: u64,
     /// Of these, records that the second holds in another partition.

@@ -24,6 +24,15 @@ impl Marks {
     /// An equal one of the mirror, which the source does not hold either, stands before it.
     pub(super) const AGAIN: Self = Self(1);
 
+    /// Both sides show as many of the same, so it is certain which stands for which.
+    pub(super) const SURE: Self = Self(2);
+    /// Its counterpart has another content: other headers, or whatever is no part of the key.
+    pub(super) const OTHER_CONTENT: Self = Self(4);
+
+    pub(super) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     pub(super) const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }

@@ -15,7 +15,7 @@ use super::super::pass::{PartitionOutcome, Subject};
 use super::excuses::{Excuse, Excuses};
 use super::fate::{Fate, Kind, Marks};
 use super::pairs::{DirPair, MatchedBy, Siblings};
-use super::settle::settle;
+use super::settle::{Held, settle};
 use crate::candidates::{Fingerprint, RowStore};
 use crate::error::AuditError;
 use crate::facts::Outcome;
@@ -111,7 +111,7 @@ pub(super) fn matched(
     let mut fates = sorter();
     let mut spread = BTreeSet::new();
     let mut current: Option<Fingerprint> = None;
-    let mut held: BTreeMap<u32, Vec<Offset>> = BTreeMap::new();
+    let mut held: BTreeMap<u32, Vec<Held>> = BTreeMap::new();
     rows.for_each(&|| false, |together| {
         for row in together.all().iter() {
             if current != Some(row.identity) {
@@ -119,7 +119,7 @@ pub(super) fn matched(
                 held.clear();
                 current = Some(row.identity);
             }
-            held.entry(row.partition).or_default().push(row.offset);
+            held.entry(row.partition).or_default().push(Held { offset: row.offset, content: row.selector });
         }
         Ok(())
     })?;
@@ -205,6 +205,7 @@ impl Matched {
         match kind {
             Kind::Matched => {
                 mirror.matched += 1;
+                mirror.other_content += u64::from(fate.marks.has(Marks::OTHER_CONTENT));
                 return self.map(fate, listed);
             }
             Kind::Missing | Kind::MissingHere => {

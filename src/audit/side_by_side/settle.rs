@@ -11,6 +11,14 @@ use crate::spill::Sorter;
 use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A record of what is settled together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Held {
+    pub(super) offset: Offset,
+    /// Equal contents share it ([`crate::candidates::Row::selector`]).
+    pub(super) content: u32,
+}
+
 /// Where the matching of equal records begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Begin {
@@ -18,19 +26,19 @@ enum Begin {
     AtTheLast,
 }
 
-fn withheld_last(offsets: &[Offset], log: usize, logs: Logs<'_>, from: Begin) -> Vec<Offset> {
-    let mut offsets = offsets.to_vec();
+fn withheld_last(held: &[Held], log: usize, logs: Logs<'_>, from: Begin) -> Vec<Held> {
+    let mut held = held.to_vec();
     if from == Begin::AtTheLast {
-        offsets.reverse();
+        held.reverse();
     }
-    offsets.sort_by_cached_key(|&offset| (logs.outcome(log, offset).is_some(), logs.withholds(log, offset)));
-    offsets
+    held.sort_by_cached_key(|one| (logs.outcome(log, one.offset).is_some(), logs.withholds(log, one.offset)));
+    held
 }
 
 /// Equal records of a source and its mirror.
 #[derive(Debug, Default)]
 struct Settled {
-    matched: Vec<(Offset, Offset)>,
+    matched: Vec<(Held, Held)>,
     /// What the mirror shows and the source does not, by the outcome there.
     shown: Vec<(Outcome, Offset, Offset)>,
     only_a: Vec<Offset>,
@@ -39,10 +47,10 @@ struct Settled {
 
 impl Settled {
     /// Matches the records of the two logs of a pair, each in the order of its offsets.
-    fn of(a: &[Offset], b: &[Offset], pair: &DirPair, logs: Logs<'_>) -> Self {
-        let hidden_alone = |(&at, &to): (&Offset, &Offset)| match logs.outcome(pair.b, to) {
-            Some(_) => !logs.withholds(pair.a, at),
-            None => logs.outcome(pair.a, at).is_some(),
+    fn of(a: &[Held], b: &[Held], pair: &DirPair, logs: Logs<'_>) -> Self {
+        let hidden_alone = |(at, to): (&Held, &Held)| match logs.outcome(pair.b, to.offset) {
+            Some(_) => !logs.withholds(pair.a, at.offset),
+            None => logs.outcome(pair.a, at.offset).is_some(),
         };
         if a.len() == b.len() && !a.iter().zip(b).any(hidden_alone) {
             return Self { matched: a.iter().copied().zip(b.iter().copied()).collect(), ..Self::default() };
@@ -51,31 +59,39 @@ impl Settled {
         let has_lost = logs.lost_records(pair.a) || logs.lost_records(pair.b);
         let from = if has_lost { Begin::AtTheLast } else { Begin::AtTheFirst };
         let (a, b) = (withheld_last(a, pair.a, logs, from), withheld_last(b, pair.b, logs, from));
-        let shown_in_b = b.partition_point(|&to| logs.outcome(pair.b, to).is_none());
-        let must_be_shown = a.partition_point(|&at| !logs.withholds(pair.a, at));
+        let shown_in_b = b.partition_point(|to| logs.outcome(pair.b, to.offset).is_none());
+        let must_be_shown = a.partition_point(|at| !logs.withholds(pair.a, at.offset));
         let mut settled = Self::default();
         let mut left = b.iter().copied().take(shown_in_b);
         let mut hidden = b.iter().copied().skip(shown_in_b).peekable();
         for (number, &at) in a.iter().enumerate() {
             let may_be_hidden = number >= must_be_shown;
-            match (left.next(), logs.outcome(pair.a, at)) {
-                (Some(to), Some(outcome)) => settled.shown.push((outcome, at, to)),
+            match (left.next(), logs.outcome(pair.a, at.offset)) {
+                (Some(to), Some(outcome)) => settled.shown.push((outcome, at.offset, to.offset)),
                 (Some(to), None) => settled.matched.push((at, to)),
                 (None, _) => match hidden.next_if(|_| may_be_hidden) {
                     Some(to) => settled.matched.push((at, to)),
-                    None => settled.only_a.push(at),
+                    None => settled.only_a.push(at.offset),
                 },
             }
         }
-        settled.only_b = left.chain(hidden).collect();
+        settled.only_b = left.chain(hidden).map(|to| to.offset).collect();
         settled
+    }
+
+    /// Whether both show as many.
+    fn is_sure(&self, pair: &DirPair, logs: Logs<'_>) -> bool {
+        let is_shown = |log: usize, at: Offset| logs.outcome(log, at).is_none();
+        self.shown.is_empty()
+            && !self.only_a.iter().any(|&at| is_shown(pair.a, at))
+            && !self.only_b.iter().any(|&at| is_shown(pair.b, at))
     }
 }
 
 /// Matches the records of one content, or of one key. Pairs of which one side has a record in another partition than
 /// the other go into `spread`.
 pub(super) fn settle(
-    held: &mut BTreeMap<u32, Vec<Offset>>,
+    held: &mut BTreeMap<u32, Vec<Held>>,
     (pairs, siblings): (&[DirPair], &[Siblings]),
     logs: Logs<'_>,
     (fates, spread): (&mut Sorter<Fate>, &mut BTreeSet<u32>),
@@ -97,13 +113,22 @@ pub(super) fn settle(
     for (_, _, siblings, _) in all_settled.iter().filter(|(_, _, _, settled)| !settled.only_a.is_empty()) {
         for &at in &siblings.b {
             let left = all_settled.iter().find(|(_, pair, _, _)| pair.b == at);
-            let left = left.map_or(of(at), |(_, _, _, settled)| settled.only_b.as_slice());
-            spare.insert(at, left.iter().filter(|&&offset| logs.outcome(at, offset).is_none()).count());
+            let is_shown = |offset: Offset| logs.outcome(at, offset).is_none();
+            let left = match left {
+                Some((_, _, _, settled)) => settled.only_b.iter().filter(|offset| is_shown(**offset)).count(),
+                None => of(at).iter().filter(|one| is_shown(one.offset)).count(),
+            };
+            spare.insert(at, left);
         }
     }
     for (number, pair, siblings, settled) in all_settled {
+        let is_sure = settled.is_sure(pair, logs);
         for (at, to) in settled.matched {
-            fates.push(Fate { pair: number, kind: Kind::Matched, at, to, marks: Marks::NONE })?;
+            let is_shown = logs.outcome(pair.b, to.offset).is_none();
+            let sure = if is_sure && is_shown { Marks::SURE } else { Marks::NONE };
+            let content = if at.content == to.content { Marks::NONE } else { Marks::OTHER_CONTENT };
+            let marks = sure.with(content);
+            fates.push(Fate { pair: number, kind: Kind::Matched, at: at.offset, to: to.offset, marks })?;
         }
         for (outcome, of, at) in settled.shown {
             let kind = if outcome == Outcome::Open { Kind::Open } else { Kind::Aborted };

@@ -93,7 +93,7 @@ fn headline(told: &Compared, reading: Reading) -> String {
             format!("Interrupted: of {all}, {} different.", number(different))
         }
         (0, Reading::Whole | Reading::Partial) if told.all_compared() && beside.is_empty() => {
-            format!("{all} compared: all are equal.")
+            format!("{all} compared: all are equal{}.", but_for_content(told))
         }
         (0, Reading::Whole | Reading::Partial) if told.all_compared() => {
             format!("{all} compared: all records are equal.{beside}")
@@ -108,6 +108,22 @@ fn headline(told: &Compared, reading: Reading) -> String {
             format!("{all} compared: {} different; {}.", number(different), uncompared(told))
         }
     }
+}
+
+/// What differs in records that were matched, and does not count.
+fn but_for_content(told: &Compared) -> String {
+    let of_mirrors = told.pairs.iter().filter_map(|pair| Some((pair, pair.mirror.as_ref()?)));
+    let (mut by, mut records) = ("", 0_u64);
+    for (pair, mirror) in of_mirrors.filter(|(_, mirror)| mirror.other_content > 0) {
+        by = other_content(pair);
+        records += mirror.other_content;
+    }
+    if records == 0 { String::new() } else { format!(", but for {by} of {}", counted(records, "record")) }
+}
+
+/// What may differ in records that were matched.
+fn other_content(pair: &Pair) -> &'static str {
+    if pair.matched_by == "key" { "what is no part of the key" } else { "the headers" }
 }
 
 /// What was to be compared and was not.
@@ -162,7 +178,7 @@ fn show(page: &mut Page, pair: &Pair) {
         page.item(2, &side_line(name, side));
     }
     if let Some(mirror) = &pair.mirror {
-        mirror_lines(page, mirror);
+        mirror_lines(page, pair, mirror);
     }
     ranges(page, "only in a", &pair.only_a);
     ranges(page, "only in b", &pair.only_b);
@@ -282,7 +298,7 @@ fn epochs(epochs: &[LeaderEpochStart]) -> String {
     format!("{before}{}", shown.join(", "))
 }
 
-fn mirror_lines(page: &mut Page, mirror: &Mirror) {
+fn mirror_lines(page: &mut Page, pair: &Pair, mirror: &Mirror) {
     let of_them = |withheld: u64| match withheld {
         0 => String::new(),
         withheld => format!(" ({} of them aborted or open)", number(withheld)),
@@ -307,6 +323,12 @@ fn mirror_lines(page: &mut Page, mirror: &Mirror) {
     if mirror.missing_other_partition > 0 {
         let elsewhere = number(mirror.missing_other_partition);
         page.item(2, &format!("{elsewhere} of the missing ones the mirror holds in another partition"));
+    }
+    if mirror.other_content > 0 {
+        let (differ, what) =
+            (if mirror.other_content == 1 { "differs" } else { "differ" }, other_content(pair));
+        let other = number(mirror.other_content);
+        page.item(2, &format!("{other} of the matched ones {differ} in {what}, which does not count"));
     }
     let more = |shown| match shown {
         1 => "1 more in the mirror is".to_owned(),
