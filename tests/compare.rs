@@ -66,6 +66,7 @@ fn a_mirror_that_was_killed_holds_24_records_twice() {
             answer["pairs"].as_array().unwrap().iter().filter(|p| !p["mirror"].is_null()).collect();
         let sum = |name: &str| mirrors.iter().map(|pair| pair["mirror"][name].as_u64().unwrap()).sum::<u64>();
         assert_eq!((sum("missing"), sum("extra"), sum("repeated")), (0, 0, 24), "{by}");
+        assert_eq!((sum("otherOrder"), sum("otherContent")), (0, 0), "{by}");
         assert_eq!(mirrors[0]["matchedBy"], by);
         let mapped = mirrors.iter().flat_map(|pair| pair["mirror"]["mapping"].as_array().unwrap());
         assert_eq!(mapped.map(|one| one["records"].as_u64().unwrap()).sum::<u64>(), sum("matched"));
@@ -947,6 +948,84 @@ fn a_mirror_with_more_partitions_lost_what_all_of_them_lost() {
     // Odd ones that stand in the other partition are behind the first that both hold.
     assert_eq!(mirror(5, 11), [5, 15, 10]);
     assert_eq!(mirror(2, 11), [5, 15, 7], "its own five, and two of the other");
+}
+
+#[test]
+fn records_of_one_key_in_another_order_are_a_difference_of_a_mirror() {
+    let log = |records: &[(&str, &str)]| {
+        records.iter().fold(SegmentBuilder::new(), |log, (key, value)| {
+            let key = (!key.is_empty()).then(|| key.as_bytes().to_vec());
+            log.batch(batch().record(key, *value))
+        })
+    };
+    let tree = Tree::new();
+    let told = |source: &[(&str, &str)], mirror: &[(&str, &str)], status| {
+        tree.log("a/orders-0", log(source));
+        tree.log("b/east.orders-0", log(mirror));
+        let paths = [tree.0.path().join("a"), tree.0.path().join("b")];
+        let answer = told(&paths, &["--mirror", "orders=east.orders"], status);
+        let pair = &answer["pairs"][0];
+        let shown: Vec<_> = pair["records"].as_array().unwrap().iter().collect();
+        if pair["mirror"]["missing"] == 0 && pair["mirror"]["repeated"] == 0 {
+            assert!(shown.iter().all(|one| one["copy"]["directory"] == pair["a"]["directory"]), "{pair:#}");
+        }
+        (pair["mirror"]["otherOrder"].as_u64().unwrap(), ranges_of(&pair["different"]))
+    };
+    let other = |first, last| ("other-order".to_owned(), first, last);
+    let states = [("k", "open"), ("x", "1"), ("k", "closed"), ("k", "gone")];
+    assert_eq!(told(&states, &states, 0), (0, vec![]));
+    // Another value of k is the newest now.
+    let turned = [("k", "closed"), ("k", "gone"), ("x", "1"), ("k", "open")];
+    assert_eq!(told(&states, &turned, 1), (2, vec![other(2, 3)]));
+    // Other keys between them, and a batch of its own each.
+    let between_keys = [("x", "1"), ("k", "open"), ("k", "closed"), ("k", "gone")];
+    assert_eq!(told(&states, &between_keys, 0), (0, vec![]));
+    // Without a key there is nothing that the order is of.
+    assert_eq!(told(&[("", "a"), ("", "b")], &[("", "b"), ("", "a")], 0), (0, vec![]));
+    // A value that comes back: equal records are matched in their order.
+    let back = [("k", "a"), ("k", "b"), ("k", "a")];
+    assert_eq!(told(&back, &back, 0), (0, vec![]));
+    assert_eq!(told(&back, &[("k", "a"), ("k", "a"), ("k", "b")], 1), (1, vec![other(2, 2)]));
+    // Which one is missing, or was repeated, is not certain, so nothing is said of their order.
+    assert_eq!(told(&back, &[("k", "b"), ("k", "a")], 1), (0, vec![]));
+    let repeated = [("k", "open"), ("x", "1"), ("k", "closed"), ("k", "open"), ("k", "gone")];
+    assert_eq!(told(&states, &repeated, 1), (0, vec![]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn the_order_of_a_mirror_is_told_as_a_naive_count_has_it(
+        keys in proptest::collection::vec(0_usize..3, 1..25),
+        moves in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..4),
+    ) {
+        let source: Vec<(usize, usize)> = keys.iter().copied().enumerate().map(|(at, key)| (key, at)).collect();
+        let mut mirror = source.clone();
+        for (from, to) in moves {
+            let one = mirror.remove(from.index(mirror.len()));
+            mirror.insert(to.index(mirror.len() + 1), one);
+        }
+        let place = |at: usize| mirror.iter().position(|(_, value)| *value == at).unwrap();
+        let is_turned = |&(key, at): &(usize, usize)| {
+            source[..at].iter().any(|&(other, before)| other == key && place(before) > place(at))
+        };
+        let expected: Vec<i64> = source.iter().filter(|one| is_turned(one)).map(|(_, at)| i64::try_from(*at).unwrap()).collect();
+        let log = |records: &[(usize, usize)]| {
+            records.iter().fold(SegmentBuilder::new(), |log, (key, value)| {
+                log.batch(batch().record(format!("k{key}"), format!("{value}")))
+            })
+        };
+        let tree = Tree::new();
+        let paths = [tree.log("a/orders-0", log(&source)), tree.log("b/copy-0", log(&mirror))];
+        let output = compare(&paths, &["--format", "json", "--max-ranges", "0"]);
+        prop_assert_eq!(output.status.code(), Some(i32::from(!expected.is_empty())));
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let pair = &answer["pairs"][0];
+        let found: Vec<i64> =
+            ranges_of(&pair["different"]).into_iter().flat_map(|(_, first, last)| first..=last).collect();
+        prop_assert_eq!(&pair["mirror"]["otherOrder"], found.len());
+        prop_assert_eq!(found, expected);
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ use std::process::ExitCode;
   dedup-audit compare broker-1 --mirror orders=copy.orders --format ndjson",
     after_help = "The first path is held against each of the others; a partition that it lacks, against the next that has it. Replicas
 (equal topic id and partition) are compared offset by offset; a mirror has another name and is matched by --key, or by
-key and value.
+key and value. Of a mirror, the order within a record key counts; how many records differ in their headers is told alone.
 
 Exit status: 0 equal, retention and compaction aside; 1 different; 2 could not run; 3 equal as far as it could be
 compared: something could not be read, has no key or no counterpart; 130 interrupted."

@@ -23,6 +23,7 @@
 
 mod cleaner;
 mod fate;
+mod keys;
 mod log;
 mod marks;
 mod merge;
@@ -31,6 +32,7 @@ mod outcome;
 mod sketch;
 
 pub use fate::{Fate, Loss, Tail, TailFate, fate};
+pub use keys::each_key;
 pub use log::{Log, LogSegment};
 pub use newest::{Last, Newest};
 pub use outcome::{

@@ -74,7 +74,8 @@ pub struct Pair {
     pub only_a: Vec<Range>,
     /// What only the second one holds.
     pub only_b: Vec<Range>,
-    /// Offsets at which the two hold different records, writers or leader epochs.
+    /// Offsets at which the two hold different records, writers or leader epochs; of a mirror, offsets of the first at
+    /// which records stand that are in another order in the second.
     pub different: Vec<Range>,
     /// How many stretches are not listed.
     pub ranges_omitted: u64,
@@ -145,7 +146,7 @@ pub struct Range {
     pub records: u64,
     /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-partition`, `aborted-in-source`, `open-in-source`, `removed` (its counterpart may have been),
     /// `partly-removed` (likewise, but of more of them than the other log can have held),
-    /// `repeated-or-removed`,
+    /// `repeated-or-removed`, `other-order`,
     /// `unreadable` (its counterpart may stand in bytes that cannot be read), `other-records`, `other-writer`,
     /// `other-leader-epoch`, `other-time`, `newest-value`, `tombstone`, `marker`.
     pub what: String,
@@ -196,6 +197,9 @@ pub struct Mirror {
     /// Of these, records whose counterpart has another content: other headers where they were matched by content, which is
     /// record key and value; anything but the key where they were matched by one. Told, and no difference.
     pub other_content: u64,
+    /// Of the matched ones, records that stand in the second before a record of the same record key that is older in the
+    /// first; of those that both hold as often.
+    pub other_order: u64,
     /// Records of the first that the second does not hold.
     pub missing: u64,
     /// Of these, records that the second holds in another partition.

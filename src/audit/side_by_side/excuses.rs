@@ -96,6 +96,11 @@ impl<'a> Excuses<'a> {
         }
     }
 
+    /// The log of the source.
+    pub(super) const fn source(&self) -> usize {
+        self.pair.a
+    }
+
     /// Notes two records that stand for each other; all of these come before the first that stands alone.
     pub(super) fn note(&mut self, fate: Fate) {
         let both = [fate.at, fate.to];
@@ -131,7 +136,7 @@ impl<'a> Excuses<'a> {
         }
         let (side, own, other) = match fate.kind {
             // How an open transaction ends nobody knows: that is no difference yet.
-            Kind::Matched | Kind::Open => return Excuse::None,
+            Kind::Matched | Kind::Open | Kind::OtherOrder => return Excuse::None,
             Kind::Missing | Kind::MissingHere => (0, self.pair.a, self.pair.b),
             Kind::Extra | Kind::Repeated | Kind::OtherPartition | Kind::Aborted => {
                 (1, self.pair.b, self.pair.a)

@@ -52,10 +52,12 @@ pub(super) enum Kind {
     Aborted,
     /// The mirror shows what the source holds in a transaction that is open.
     Open,
+    /// In the mirror it stands before a record of its key that is older in the source.
+    OtherOrder,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Matched,
         Self::Missing,
         Self::Extra,
@@ -64,6 +66,7 @@ impl Kind {
         Self::MissingHere,
         Self::Aborted,
         Self::Open,
+        Self::OtherOrder,
     ];
 
     /// Whether it is a record of the source that stands alone.
@@ -80,6 +83,7 @@ impl Kind {
             Self::OtherPartition | Self::MissingHere => "other-partition",
             Self::Aborted => "aborted-in-source",
             Self::Open => "open-in-source",
+            Self::OtherOrder => "other-order",
         }
     }
 }

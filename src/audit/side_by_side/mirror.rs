@@ -8,12 +8,14 @@
 //! it in another partition; what is left over of the mirror is repeated
 //! where the source has the record at all, in another partition where it
 //! has it there, else extra. Rows come in the order of their digests, so
-//! one record at a time is held; what comes out is sorted by offset again and told as stretches.
+//! the records of one are held at a time; what comes out is sorted by offset again and told as stretches.
 
 use super::super::AuditOptions;
+use super::super::compared;
 use super::super::pass::{PartitionOutcome, Subject};
 use super::excuses::{Excuse, Excuses};
 use super::fate::{Fate, Kind, Marks};
+use super::order::Order;
 use super::pairs::{DirPair, MatchedBy, Siblings};
 use super::settle::{Held, settle};
 use crate::candidates::{Fingerprint, RowStore};
@@ -21,7 +23,7 @@ use crate::error::AuditError;
 use crate::facts::Outcome;
 use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
-use crate::spill::Sorter;
+use crate::spill::Share;
 use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,11 +42,13 @@ pub(super) struct Matched {
     pub(super) mirror: Mirror,
     pub(super) only_a: Vec<Range>,
     pub(super) only_b: Vec<Range>,
+    /// At offsets of the source.
+    pub(super) different: Vec<Range>,
     pub(super) omitted: u64,
     /// Whether more than can have been removed may have been, by where they stand; of each side.
     too_many: [bool; 2],
-    /// Where the last stretch ends that is not listed, of each side.
-    omitted_end: [Option<i64>; 2],
+    /// Where the last stretch ends that is not listed, of each side and of both.
+    omitted_end: [Option<i64>; 3],
     /// The distance of the last run that is not listed.
     omitted_distance: Option<i64>,
 }
@@ -100,15 +104,53 @@ impl Logs<'_> {
     }
 }
 
+/// What sorts.
+pub(super) struct Sorting {
+    pub(super) fates: Share,
+    pub(super) keys: Share,
+}
+
+/// What is known of a pair while its fates are told.
+struct OfPair<'a> {
+    number: u32,
+    excuses: Excuses<'a>,
+    order: Order,
+}
+
+impl OfPair<'_> {
+    /// Adds to what became of its records those in another order.
+    fn close(
+        self,
+        told: &mut [Option<Matched>],
+        logs: Logs<'_>,
+        listed: usize,
+        share: &Share,
+    ) -> Result<(), AuditError> {
+        let at = usize::try_from(self.number).unwrap_or(usize::MAX);
+        let Some(Some(matched)) = told.get_mut(at).filter(|_| self.order.turns()) else { return Ok(()) };
+        let source = self.excuses.source();
+        let (Some(subject), Some(outcome)) = (logs.subjects.get(source), logs.outcomes.get(source)) else {
+            return Ok(());
+        };
+        let Some(log) = compared::read_whole(subject, outcome, logs.options.limits) else { return Ok(()) };
+        let stop = || logs.options.watch.is_stopped();
+        let mut turned = self.order.turned(self.number, &log, logs.options.mode, &stop, share)?.finish()?;
+        while let Some(fate) = turned.take_next()? {
+            matched.add(fate, Excuse::None, listed);
+        }
+        Ok(())
+    }
+}
+
 /// What became of the records of each pair; `None` for pairs that are compared by offset.
 pub(super) fn matched(
     rows: RowStore,
     (pairs, siblings): (&[DirPair], &[Siblings]),
     logs: Logs<'_>,
     listed: usize,
-    sorter: impl FnOnce() -> Sorter<Fate>,
+    sorting: &Sorting,
 ) -> Result<Vec<Option<Matched>>, AuditError> {
-    let mut fates = sorter();
+    let mut fates = sorting.fates.sorter();
     let mut spread = BTreeSet::new();
     let mut current: Option<Fingerprint> = None;
     let mut held: BTreeMap<u32, Vec<Held>> = BTreeMap::new();
@@ -130,25 +172,34 @@ pub(super) fn matched(
         .map(|pair| (pair.matched_by == MatchedBy::Record).then(|| unmatched(pair, logs.outcomes)))
         .collect();
     let mut in_order = fates.finish()?;
-    let mut excuses: Option<(u32, Excuses<'_>)> = None;
+    let mut of_pair: Option<OfPair<'_>> = None;
     while let Some(fate) = in_order.take_next()? {
         let at = usize::try_from(fate.pair).unwrap_or(usize::MAX);
-        let (Some(Some(matched)), Some(pair)) = (told.get_mut(at), pairs.get(at)) else { continue };
-        let known = excuses.take().filter(|(number, _)| *number == fate.pair);
-        let (_, of_pair) = excuses.insert(known.unwrap_or_else(|| {
+        let Some(pair) = pairs.get(at) else { continue };
+        if let Some(done) = of_pair.take_if(|known| known.number != fate.pair) {
+            done.close(&mut told, logs, listed, &sorting.keys)?;
+        }
+        let this = of_pair.get_or_insert_with(|| {
             let siblings = siblings.get(at).filter(|siblings| {
                 let unpaired = |at: &usize| !pairs.iter().any(|pair| pair.a == *at || pair.b == *at);
                 spread.contains(&fate.pair) || siblings.a.iter().chain(&siblings.b).any(unpaired)
             });
-            (fate.pair, Excuses::of(*pair, siblings, logs))
-        }));
+            let excuses = Excuses::of(*pair, siblings, logs);
+            OfPair { number: fate.pair, excuses, order: Order::new(&sorting.keys) }
+        });
         let excuse = if fate.kind == Kind::Matched {
-            of_pair.note(fate);
+            this.excuses.note(fate);
+            this.order.note(fate)?;
             Excuse::None
         } else {
-            of_pair.of_fate(fate)
+            this.excuses.of_fate(fate)
         };
-        matched.add(fate, excuse, listed);
+        if let Some(Some(matched)) = told.get_mut(at) {
+            matched.add(fate, excuse, listed);
+        }
+    }
+    if let Some(done) = of_pair {
+        done.close(&mut told, logs, listed, &sorting.keys)?;
     }
     for matched in told.iter_mut().flatten() {
         matched.name_what_is_too_many();
@@ -233,15 +284,17 @@ impl Matched {
                 mirror.shown_aborted_removed += removed;
             }
             Kind::Open => mirror.shown_open += 1,
+            Kind::OtherOrder => mirror.other_order += 1,
         }
         if !fate.kind.is_missing() {
             mirror.surplus_withheld += withheld;
             mirror.surplus_unreadable += unreadable;
         }
-        let (ranges, end) = if fate.kind.is_missing() {
-            (&mut self.only_a, &mut self.omitted_end[0])
-        } else {
-            (&mut self.only_b, &mut self.omitted_end[1])
+        let [end_a, end_b, end_of_both] = &mut self.omitted_end;
+        let (ranges, end) = match kind {
+            Kind::OtherOrder => (&mut self.different, end_of_both),
+            kind if kind.is_missing() => (&mut self.only_a, end_a),
+            _ => (&mut self.only_b, end_b),
         };
         let full = ranges.len() >= listed;
         let side = usize::from(!fate.kind.is_missing());

@@ -13,6 +13,7 @@
 mod excuses;
 mod fate;
 mod mirror;
+mod order;
 mod pairs;
 mod settle;
 mod tell;
@@ -144,9 +145,8 @@ fn compare_all(
     mirror::keyed(&pairs, &outcomes, &matching)?;
     options.watch.enter(Stage::Comparing);
     let logs = mirror::Logs { subjects: &subjects, outcomes: &outcomes, options };
-    let mut mirrors = mirror::matched(rows, (&pairs, &siblings), logs, listed, || {
-        crate::spill::Sorter::new(shares.wanted, space.clone())
-    })?;
+    let sorting = mirror::Sorting { fates: share(shares.wanted), keys: share(shares.relations) };
+    let mut mirrors = mirror::matched(rows, (&pairs, &siblings), logs, listed, &sorting)?;
 
     let judged: Vec<_> = subjects
         .iter()

@@ -109,8 +109,8 @@ impl Teller<'_> {
         let by = if choice.one_key().is_some() { "key" } else { "content" };
         let mut told = self.head(pair, by);
         let mirror = &matched.mirror;
-        told.equal = mirror.missing
-            == mirror.missing_withheld + mirror.missing_removed + mirror.missing_unreadable
+        told.equal = mirror.other_order == 0
+            && mirror.missing == mirror.missing_withheld + mirror.missing_removed + mirror.missing_unreadable
             && mirror.extra + mirror.repeated + mirror.other_partition + mirror.shown_aborted
                 == mirror.surplus_withheld
                     + mirror.surplus_unreadable
@@ -119,6 +119,7 @@ impl Teller<'_> {
                     + mirror.shown_aborted_removed;
         told.nothing_compared = matched.nothing();
         (told.only_a, told.only_b, told.ranges_omitted) = (matched.only_a, matched.only_b, matched.omitted);
+        told.different = matched.different;
         told.mirror = Some(matched.mirror);
         told
     }
@@ -320,9 +321,11 @@ pub(super) fn add_records(
 ) -> Result<(), AuditError> {
     for (pair, told) in pairs.iter().zip(&mut answer.pairs) {
         let mut places = BTreeSet::new();
+        // Of a mirror they are offsets of the source.
+        let of_both = if told.mirror.is_none() { &told.different[..] } else { &[] };
         let sides = [
             (pair.a, told.only_a.iter().chain(&told.different)),
-            (pair.b, told.only_b.iter().chain(&told.different)),
+            (pair.b, told.only_b.iter().chain(of_both)),
         ];
         for (at, ranges) in sides {
             let at = u32::try_from(at).unwrap_or(u32::MAX);

@@ -324,6 +324,14 @@ fn mirror_lines(page: &mut Page, pair: &Pair, mirror: &Mirror) {
         let elsewhere = number(mirror.missing_other_partition);
         page.item(2, &format!("{elsewhere} of the missing ones the mirror holds in another partition"));
     }
+    if mirror.other_order > 0 {
+        let (other, stand) =
+            (number(mirror.other_order), if mirror.other_order == 1 { "stands" } else { "stand" });
+        let said = format!(
+            "{other} of the matched ones {stand} in the mirror before an older one of the same record key"
+        );
+        page.item(2, &said);
+    }
     if mirror.other_content > 0 {
         let (differ, what) =
             (if mirror.other_content == 1 { "differs" } else { "differ" }, other_content(pair));
