@@ -34,6 +34,23 @@ impl Copied {
         self
     }
 
+    /// Cuts a log of one segment in front of the batch that begins at an offset, and everything beside it away.
+    fn cut(&self, partition: &str, offset: i64) -> &Self {
+        let dir = self.at(partition);
+        let log = dir.join(format!("{:020}.log", 0));
+        let mut bytes = fs::read(&log).unwrap();
+        let mut position = 0;
+        while i64::from_be_bytes(bytes[position..position + 8].try_into().unwrap()) < offset {
+            let length = i32::from_be_bytes(bytes[position + 8..position + 12].try_into().unwrap());
+            position += 12 + usize::try_from(length).unwrap();
+        }
+        bytes.truncate(position);
+        fs::remove_dir_all(&dir).unwrap();
+        fs::create_dir(&dir).unwrap();
+        fs::write(log, bytes).unwrap();
+        self
+    }
+
     /// Sets the recovery point of a partition.
     fn recovery_point(&self, partition: &str, offset: i64) -> &Self {
         let path = self.at("recovery-point-offset-checkpoint");
@@ -200,6 +217,25 @@ fn a_log_that_ends_inside_a_transaction_has_an_open_one() {
     // As it is while the transaction runs.
     copied.recovery_point("ledger-entries-1", 0);
     assert_eq!(copied.told(), pairs(&cut[1..]));
+}
+
+#[test]
+fn what_another_partition_shows_as_committed_is_not_open_and_not_to_be_aborted() {
+    for with_coordinator in [true, false] {
+        let copied = Copied::of("txn-commit-abort-tv2");
+        copied.cut("ledger-entries-0", 10);
+        if !with_coordinator {
+            fs::remove_dir_all(copied.at("__transaction_state-0")).unwrap();
+        }
+        let findings = copied.findings();
+        let open = findings.iter().find(|finding| finding["code"] == "transaction-open").unwrap();
+        let advice = open["advice"].to_string();
+        assert!(advice.contains("do not abort: it was committed"), "{open:#}");
+        assert!(open["facts"].to_string().contains("was committed in ledger-entries-1 (marker at offset 9"));
+        assert!(!open.to_string().contains("may be running"), "{open:#}");
+        let rivals = open["alternatives"].as_array().unwrap();
+        assert!(rivals.iter().all(|rival| rival["kept"] == false), "{open:#}");
+    }
 }
 
 #[test]

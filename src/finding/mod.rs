@@ -230,6 +230,12 @@ impl Window {
 }
 
 impl Finding {
+    /// Whether a rival was tested and does not survive.
+    #[must_use]
+    pub fn drops(&self, rival: &str) -> bool {
+        self.alternatives.iter().any(|one| one.code == rival && !one.kept)
+    }
+
     /// Whether the copies have the times of what they repeat, by the clocks of the clients: then no time of
     /// the finding says when the copies were written.
     #[must_use]

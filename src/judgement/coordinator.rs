@@ -7,11 +7,13 @@
 //! Source: `TransactionMetadata`, `TransactionCoordinator.abortTimedOutTransactions`; KIP-98, KIP-890,
 //! and KIP-939 for transactions that wait for a second phase.
 
+use super::decisions::STEP_MS;
 use super::draft::at;
 use crate::facts::{
     Outcome, PartitionContext, TransactionMetadata, TransactionSpan, TransactionStatus, TransactionalIds,
 };
 use crate::finding::phrase::{duration, moment};
+use crate::units::ProducerEpoch;
 
 /// The timeout that marks a two-phase commit.
 const NEVER: i32 = i32::MAX;
@@ -19,7 +21,11 @@ const NEVER: i32 = i32::MAX;
 /// What the coordinator is going to do, and how that is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Told {
+    pub(super) id: String,
     pub(super) fate: Fate,
+    /// How it ended what it last had from the producer, where that was behind the data; `Open` where it ended this one,
+    /// too, nobody knows how.
+    pub(super) last: Option<Outcome>,
     pub(super) fact: String,
 }
 
@@ -94,7 +100,24 @@ pub(super) fn of(
             ),
         ),
     };
-    Some(Told { fate, fact: format!("{newest} {says}") })
+    // The clock of the producer may be behind that of the coordinator.
+    let data = span.last_timestamp.map(|data| data.saturating_add(STEP_MS));
+    let behind = data.zip(state.last_update).is_some_and(|(data, update)| data <= update.0);
+    let is_next = is_next(state.producer_epoch, span.producer_epoch);
+    let last = match state.status {
+        TransactionStatus::CompleteCommit if is_next => Some(Outcome::Committed),
+        // Of protocol 1, where one before it may be the one that has no end here.
+        TransactionStatus::CompleteCommit if same => Some(Outcome::Open),
+        TransactionStatus::CompleteAbort if same || is_next => Some(Outcome::Aborted),
+        _ => None,
+    };
+    let last = last.filter(|_| behind);
+    Some(Told { id: name.to_owned(), fate, last, fact: format!("{newest} {says}") })
+}
+
+/// Whether the newest value is of the epoch with which protocol 2, and a fence, end that of the data.
+fn is_next(state: Option<ProducerEpoch>, data: Option<ProducerEpoch>) -> bool {
+    state.zip(data).is_some_and(|(state, data)| data.0.checked_add(1) == Some(state.0))
 }
 
 fn decided(outcome: &str) -> String {

@@ -13,6 +13,7 @@ mod decisions;
 mod draft;
 pub mod duplicates;
 mod elections;
+mod elsewhere;
 mod events;
 mod gaps;
 mod identify;
@@ -32,6 +33,7 @@ mod sequences;
 mod snapshots;
 mod torn;
 mod transactions;
+mod ways_to_end;
 
 pub use decisions::Decisions;
 pub use events::{Brief, Happened, events, weightiest};

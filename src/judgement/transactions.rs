@@ -8,10 +8,12 @@
 //! Markers without data, and repeated ones, are innocent (KIP-98, KIP-890, KAFKA-10702).
 
 use super::coordinator::{self, Fate, Told};
-use super::draft::{about, at, capped, count, finding, kept, lines};
+use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
+use super::elsewhere::{self, Elsewhere};
+use super::ways_to_end::{self, Standing};
 use super::{Beside, Partition, torn};
 use crate::facts::{Outcome, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
-use crate::finding::phrase::{duration, moment, offsets};
+use crate::finding::phrase::{duration, offsets};
 use crate::finding::{Code, Confidence, Finding, Transaction, Window};
 use crate::units::ProducerId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,10 +51,11 @@ fn open(partitions: &[Partition<'_>], beside: Beside<'_>) -> Vec<Finding> {
         let rest = lists.split_off(MAX_FINDINGS.saturating_sub(1)).into_iter().flatten().collect();
         lists.push(rest);
     }
-    lists.iter().map(|list| open_finding(list, beside)).collect()
+    let elsewhere = Elsewhere::of(partitions);
+    lists.iter().map(|list| open_finding(list, beside, &elsewhere)).collect()
 }
 
-fn open_finding(list: &[Placed<'_>], beside: Beside<'_>) -> Finding {
+fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhere<'a>) -> Finding {
     let (ids, as_of) = (beside.ids, beside.as_of);
     let since = list.iter().filter_map(|(_, span)| span.first_timestamp).min();
     let age = as_of.zip(since).map(|(now, since)| now.saturating_sub(since)).filter(|&age| age >= 0);
@@ -62,11 +65,15 @@ fn open_finding(list: &[Placed<'_>], beside: Beside<'_>) -> Finding {
     let producer = list.first().map_or(ProducerId::NONE, |(_, span)| span.producer_id);
     let one_producer = list.iter().all(|(_, span)| span.producer_id == producer);
     let who = if one_producer { format!("producer {producer}") } else { "several producers".to_owned() };
+    let ends: Vec<Option<elsewhere::End>> = list.iter().map(|one| elsewhere.end(one)).collect();
+    let is_over =
+        |end: &Option<elsewhere::End>| end.as_ref().is_some_and(|end| end.told == elsewhere::Told::ByEpoch);
+    let over = ends.iter().all(is_over);
+    let places = count(number, "partition", "partitions");
     // Records are at most as old as the files: a transaction may have begun long before its end is looked for.
     let old = age.filter(|&age| age > 0);
     let old = old.map_or_else(String::new, |age| format!(", at least {} old by the records", duration(age)));
-    let title =
-        format!("a transaction of {who} is open in {}{old}", count(number, "partition", "partitions"));
+    let title = format!("a transaction of {who} is open in {places}{old}");
     let unreadable = list.iter().any(|&((_, facts), span)| marker_may_be_lost(facts, span));
     let confidence = if unreadable { Confidence::Possible } else { Confidence::Certain };
     let mut finding = finding(Code::TransactionOpen, confidence, title);
@@ -86,7 +93,7 @@ fn open_finding(list: &[Placed<'_>], beside: Beside<'_>) -> Finding {
         Some(Fate::Decided) => false,
         None => age.is_some_and(|age| age > HANGING_MS),
     };
-    if told.is_empty() {
+    if told.is_empty() && !over {
         let limit = "20 minutes (transaction.max.timeout.ms is 15 minutes by default, and 5 are added)";
         finding.facts.extend(age.map(|_| {
             if hangs {
@@ -103,6 +110,7 @@ fn open_finding(list: &[Placed<'_>], beside: Beside<'_>) -> Finding {
         }
     }
     finding.facts.extend(capped(facts, "transactional ids"));
+    finding.facts.extend(capped(ends.iter().flatten().map(|end| end.fact.clone()), "transactions"));
     let ended = || list.iter().filter_map(|&(at, span)| Some((at, span, beside.decisions.ended(at, span)?)));
     let decided =
         ended().map(|((context, _), span, ended)| coordinator::decided_before(context, span, ended));
@@ -116,11 +124,16 @@ fn open_finding(list: &[Placed<'_>], beside: Beside<'_>) -> Finding {
             at(Some(now))
         ));
     }
+    let is_ended = ended().count() == list.len() || told.iter().all(|told| told.last.is_some());
     finding.alternatives = vec![match of_one.map(|told| told.fate) {
+        _ if over => dropped("running", "it was ended, as other partitions show"),
         Some(Fate::Runs(_)) => {
             kept("running", "the coordinator has it as Ongoing: its producer may still end it")
         }
         Some(Fate::Decided) => kept("running", "its markers may be under way"),
+        Some(Fate::Unknown) if is_ended => {
+            dropped("running", "the coordinator has ended it: its newest value is complete")
+        }
         Some(Fate::Unknown) => kept("running", "the files may be of different moments"),
         None if hangs => kept(
             "running",
@@ -133,31 +146,64 @@ fn open_finding(list: &[Placed<'_>], beside: Beside<'_>) -> Finding {
             .alternatives
             .push(kept("lost marker", "its marker may be among what cannot be read or is missing behind it"));
     }
-    finding.would_settle = lines([if told.is_empty() {
-        "kafka-transactions.sh describe-producers, or the newest value in __transaction_state"
-    } else {
-        "kafka-transactions.sh describe-producers and describe, as they are now"
-    }]);
-    finding.advice = advice(list);
-    if let Some(Fate::Runs(Some(limit))) = of_one.map(|told| told.fate)
-        && !hangs
-        && let Some(time) = moment(limit)
-    {
-        finding
-            .advice
-            .insert(0, format!("wait: the coordinator aborts it by itself at about {time}, if it runs"));
+    let standing = list.iter().zip(&ends).map(|(&(at, span), end)| {
+        let told = coordinator::of(ids, at.0, span);
+        let decided = beside.decisions.ended(at, span).map(|(outcome, _)| outcome);
+        standing(told, decided, end.as_ref(), hangs)
+    });
+    let standing = Standing::of_all(standing);
+    let without_end = match standing {
+        Standing::Committed => Some("was committed"),
+        Standing::Aborted => Some("was aborted"),
+        Standing::Ended => Some("is over"),
+        Standing::Doubtful | Standing::Decided | Standing::Runs { .. } | Standing::Unknown => None,
+    };
+    if let Some(fate) = without_end {
+        finding.title = format!("a transaction of {who} that {fate} has no end in {places}");
     }
-    let is_under_way = of_one.is_some_and(|told| told.fate == Fate::Decided);
-    if !is_under_way && ended().any(|(.., (outcome, _))| outcome == Outcome::Committed) {
-        finding.advice.insert(
-            0,
-            "do not abort before its owner has decided: the coordinator committed it, other partitions show it as committed, and \
-             an abort takes it back here alone"
-                .to_owned(),
-        );
-    }
+    finding.would_settle = match &standing {
+        _ if without_end.is_some() => lines(["the same offsets in the live partition and in other replicas"]),
+        _ if told.is_empty() => {
+            lines(["kafka-transactions.sh describe-producers, or the newest value in __transaction_state"])
+        }
+        _ => lines(["kafka-transactions.sh describe-producers and describe, as they are now"]),
+    };
+    finding.advice = list.first().map(|first| ways_to_end::advice(&standing, first)).unwrap_or_default();
     finding.transactions = list.iter().map(|&((context, _), span)| shown(context, span)).collect();
     finding
+}
+
+/// How one part stands, by epochs elsewhere, by its coordinator, and by the producer's times.
+fn standing(
+    told: Option<Told>,
+    decided: Option<Outcome>,
+    end: Option<&elsewhere::End>,
+    overdue: bool,
+) -> Standing {
+    let ended = |outcome: Outcome| match outcome {
+        Outcome::Committed => Standing::Committed,
+        Outcome::Aborted => Standing::Aborted,
+        Outcome::Open => Standing::Ended,
+    };
+    let over = end.filter(|end| end.told == elsewhere::Told::ByEpoch);
+    if let Some(over) = over {
+        return ended(over.outcome.or(decided).unwrap_or(Outcome::Open));
+    }
+    match told {
+        Some(Told { fate: Fate::Runs(limit), id, .. }) => return Standing::Runs { id, limit, overdue },
+        Some(Told { fate: Fate::Decided, .. }) => return Standing::Decided,
+        Some(Told { fate: Fate::Unknown, last, .. }) => {
+            if let Some(outcome) = decided.or(last) {
+                return ended(outcome);
+            }
+        }
+        None => {}
+    }
+    match (decided, end) {
+        (Some(outcome), _) => ended(outcome),
+        (None, Some(end)) if end.outcome == Some(Outcome::Committed) => Standing::Doubtful,
+        (None, _) => Standing::Unknown,
+    }
 }
 
 /// Whether the marker may have stood where bytes cannot be read or offsets are missing.
@@ -188,29 +234,6 @@ fn open_line(context: &PartitionContext, facts: &PartitionFacts, span: &Transact
             span.producer_id, span.first_offset
         ),
     }
-}
-
-fn advice(list: &[Placed<'_>]) -> Vec<String> {
-    let Some(&((context, _), span)) = list.first() else { return Vec::new() };
-    let (partition, first) = (context.partition, span.open_since);
-    vec![
-        format!(
-            "look: kafka-transactions.sh --bootstrap-server … describe-producers --topic {} --partition {partition}",
-            shell_word(&context.topic)
-        ),
-        format!(
-            "if nobody owns it any more, end it: kafka-transactions.sh --bootstrap-server … abort --topic {} \
-             --partition {partition} --start-offset {first}",
-            shell_word(&context.topic)
-        ),
-    ]
-}
-
-/// A topic's name where it can be pasted into a shell; directories of a hostile disk may be called
-/// anything.
-fn shell_word(topic: &str) -> &str {
-    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if !topic.is_empty() && topic.chars().all(legal) { topic } else { "TOPIC" }
 }
 
 /// Steps of a kind, those of internal topics aside.
@@ -452,7 +475,7 @@ mod tests {
             (
                 says(&finding.facts, "decided to commit this transaction of producer 7"),
                 says(&finding.facts, "decided to abort this transaction of producer 7"),
-                says(&finding.advice, "do not abort before its owner has decided"),
+                says(&finding.advice, "do not abort: it was committed"),
             )
         };
         assert_eq!(told(TransactionStatus::PrepareCommit), (true, false, true));

@@ -179,13 +179,25 @@ pub(super) const TRANSACTION_OPEN: Explanation = Explanation {
     innocent: &[
         "A transaction that ran when the files were copied has its marker in the broker, not in the copy.",
         "Markers carry a higher epoch than the data under protocol 2 and after a timeout; they still end it.",
+        "A transaction that other partitions show as ended is over: a copy of one partition ends before its marker, or \
+         the marker was lost with the end of a log.",
     ],
-    evidence: &["producer id, epoch and first offset", "its age against the newest time in the evidence"],
+    evidence: &[
+        "producer id, epoch and first offset",
+        "its age against the newest time in the evidence",
+        "how the same epoch of its producer ended elsewhere, and whether the producer went on under a later one",
+        "the coordinator's newest value, and its decisions, in __transaction_state",
+    ],
     next: &[
         "Look: kafka-transactions.sh --bootstrap-server … find-hanging --broker-id N, or describe-producers \
          --topic T --partition P.",
-        "If it hangs, end it: kafka-transactions.sh --bootstrap-server … abort --topic T --partition P \
-         --start-offset OFFSET (brokers and tools from 3.0).",
+        "If its coordinator has it as Ongoing, end it there: start a producer with its transactional.id, or \
+         kafka-transactions.sh --bootstrap-server … forceTerminateTransaction --transactionalId ID (4.1 and later, \
+         KIP-939).",
+        "If it hangs and no coordinator has it, end it in the partition: kafka-transactions.sh --bootstrap-server … \
+         abort --topic T --partition P --start-offset OFFSET (brokers and tools from 3.0).",
+        "Never abort in one partition what was committed in others before its records there are saved: an abort \
+         discards them for read_committed consumers.",
         "Update brokers: since 3.6 they verify transactions, which prevents most hanging ones (KIP-890).",
     ],
 };

@@ -81,6 +81,11 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
             format!("what a broker remembers of its producers does not fit the log of {topics}")
         }
         Code::IndexMismatch => format!("an index contradicts the log of {topics}"),
+        Code::TransactionOpen if finding.drops("running") => {
+            format!(
+                "a transaction that is over has no end in {topics}, and readers of committed data stop there"
+            )
+        }
         Code::TransactionOpen => match finding.transactions.len() {
             0 | 1 => {
                 format!("a transaction in {topics} is open, and readers of committed data wait for it")
