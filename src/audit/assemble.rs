@@ -13,7 +13,7 @@ use crate::facts::{
     CommitHistory, EpochEnds, EpochSpan, PartitionContext, PartitionFacts, Session, SessionSpan as FactSpan,
     Sessions,
 };
-use crate::finding::{Code, Event, Finding, Stretch, Window, rfc3339};
+use crate::finding::{Code, Event, Finding, Gap, GapReason, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
 use crate::plan::adviser::Candidate;
@@ -27,7 +27,7 @@ use crate::report::model::{
     TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
 use crate::spill::Share;
-use crate::units::ClusterNumber;
+use crate::units::{ClusterNumber, Offset, ProducerId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
@@ -126,6 +126,7 @@ pub(super) fn relations_base(
                 first_unprotected_offset: outcome.first_unprotected,
                 snapshots: snapshot_notes(context),
                 newest_batches: newest_notes(&outcome.facts),
+                begun_below: begun_below(&outcome.facts),
                 damaged_bytes: outcome
                     .damage
                     .iter()
@@ -171,6 +172,12 @@ pub(super) fn session_notes(
     share: &Share,
 ) -> Result<SessionNotes, AuditError> {
     SessionNotes::of(sessions.iter().map(|session| session_note(&session, led, internal)), share)
+}
+
+fn begun_below(facts: &PartitionFacts) -> Vec<(ProducerId, Offset)> {
+    let below = |gap: &&Gap| matches!(gap.reason, GapReason::Retention | GapReason::LogStartMoved);
+    let begins = facts.gaps.iter().filter(below).filter(|gap| gap.expected == 0);
+    begins.map(|gap| (ProducerId(gap.producer_id), Offset(gap.at_offset))).collect()
 }
 
 fn newest_notes(facts: &PartitionFacts) -> Vec<relations::NewestNote> {

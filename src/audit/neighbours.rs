@@ -1,6 +1,10 @@
 //! When copies were stored that have the times of what they repeat: the batches in front of them and behind
 //! them tell, by times of their own.
 //!
+//! What stands in front was created before the copies were stored, on whatever client's clock. What stands behind
+//! was stored behind them, and that bounds nothing where its time is that of a client: a later batch may have been
+//! created before a retry was sent. Only times of a broker are an upper bound.
+//!
 //! Goes in: the findings, and where the walk over each log can begin anew. Comes out: a fact more in the
 //! findings whose copies keep times. Reads the headers of one chunk for each end of a stretch of copies.
 
@@ -8,7 +12,7 @@ use super::logs::Logs;
 use super::pass::ChunkStart;
 use crate::finding::phrase::moment;
 use crate::finding::{Code, Copy, Finding};
-use crate::format::{BatchHeader, SegmentItem};
+use crate::format::{BatchHeader, SegmentItem, TimestampType};
 use crate::relations::PartitionNote;
 use crate::units::{FilePosition, Offset};
 use std::collections::{BTreeMap, HashMap};
@@ -74,16 +78,31 @@ fn stored(finding: &Finding, logs: &Logs<'_>, directories: &Directories<'_>) -> 
         .filter_map(|(directory, (first, last))| {
             let (at, name) = *directories.get(directory)?;
             let log = Log { logs, at };
-            let before = log.in_front_of(first)?;
-            let behind = log.behind(last).filter(|behind| before <= *behind)?;
-            // Neighbours of one time tell nothing.
-            let (from, to) = (moment(before)?, moment(behind).filter(|_| before < behind)?);
-            Some(format!("{from} and {to} in {name}"))
+            // No copy was stored before its own batch was made.
+            let of_batch = copies_of(finding, directory)
+                .filter(|copy| copy.batch_base_offset == first.batch_base_offset)
+                .filter_map(|copy| copy.timestamp);
+            let made = of_batch.max();
+            let from = log.in_front_of(first).filter(|from| Some(*from) > made);
+            let until = log.behind(last).filter(|until| from.is_none_or(|from| from <= *until));
+            match (from.and_then(moment), until.and_then(moment)) {
+                (Some(from), Some(until)) => Some(format!(
+                    "not before {from} (a client's clock) and not after {until} (a broker's) in {name}"
+                )),
+                (Some(from), None) => Some(format!("not before {from} (a client's clock) in {name}")),
+                (None, Some(until)) => Some(format!("not after {until} (a broker's clock) in {name}")),
+                (None, None) => None,
+            }
         })
         .collect();
-    (!told.is_empty()).then(|| {
-        format!("the copies were stored between {}, by the times of the batches around them", told.join("; "))
-    })
+    (!told.is_empty())
+        .then(|| format!("the copies were stored {}, by the batches around them", told.join("; ")))
+}
+
+/// The surplus copies of a directory that a finding lists.
+fn copies_of<'f>(finding: &'f Finding, directory: &'f str) -> impl Iterator<Item = &'f Copy> {
+    let copies = finding.groups.iter().flat_map(|group| &group.copies);
+    copies.filter(move |copy| copy.repeats.is_some() && copy.directory == directory)
 }
 
 /// One log of those that were read.
@@ -109,7 +128,7 @@ impl Log<'_> {
         before
     }
 
-    /// The first time of the batch behind a copy's.
+    /// When the batch behind a copy's was appended, where the broker says so.
     fn behind(&self, copy: &Copy) -> Option<i64> {
         let outcome = self.logs.outcomes.get(self.at)?;
         let segments = &self.logs.prepared.inventory.partitions.get(self.at)?.segments;
@@ -124,7 +143,8 @@ impl Log<'_> {
         let mut behind = None;
         self.walk(start, |header| {
             if header.base_offset > base {
-                behind = header.first_timestamp().map(|time| time.0);
+                let appended = header.timestamp_type() == TimestampType::LogAppendTime;
+                behind = Some(header.max_timestamp).filter(|time| appended && *time >= 0);
             }
             header.base_offset <= base
         })?;

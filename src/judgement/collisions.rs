@@ -10,9 +10,9 @@
 
 use super::Partition;
 use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
-use crate::facts::{PartitionContext, SequenceStep, StepKind};
+use crate::facts::{PartitionContext, PartitionFacts, SequenceStep, StepKind};
 use crate::finding::{Code, Confidence, Finding, Severity, Window};
-use crate::units::Offset;
+use crate::units::{Offset, ProducerId};
 use std::collections::BTreeSet;
 
 /// A batch by topic, partition and base offset.
@@ -152,6 +152,18 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
         )
     });
     finding.facts = capped(lines_of, "batches");
+    let in_order = partitions.iter().filter_map(|(context, facts)| {
+        let here = steps.iter().filter(|(partition, _)| *partition == context.partition);
+        order(context, facts, &here.map(|(_, step)| *step).collect::<Vec<_>>())
+    });
+    finding.facts.extend(capped(in_order, "partitions"));
+    if surely {
+        finding.facts.push(
+            "ranges were stored that were there already: the broker did not know them any more at that time; one that \
+             does answers such a batch as a duplicate, and stores nothing of it"
+                .to_owned(),
+        );
+    }
     finding.alternatives = vec![
         dropped("broker-dedup-lost", "the records differ, so nothing is stored twice"),
         kept(
@@ -169,7 +181,9 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
     ]);
     finding.advice = if surely {
         lines([
-            "nothing is stored twice, but retries of one writer could be taken for the other's: restart the producers for new ids",
+            "reconcile what both writers were told is stored (dedup-audit reconcile): a new record of one that a broker took for a \
+             repeat of the other is acknowledged and stored nowhere",
+            "restart the producers for new ids",
             "look for a rebuilt or migrated cluster that hands out producer ids again (KAFKA-15552)",
         ])
     } else {
@@ -179,6 +193,30 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
         ])
     };
     Some(finding)
+}
+
+/// Whether the writers wrote one after the other, as the order of sequences in a partition shows.
+fn order(context: &PartitionContext, facts: &PartitionFacts, steps: &[&SequenceStep]) -> Option<String> {
+    let first = steps.iter().min_by_key(|step| step.at_offset)?;
+    // Of one writer: other ids have their own story.
+    let of_it = |id: ProducerId, offset: Offset| id == first.producer_id && offset > first.at_offset;
+    let goes_on = |step: &SequenceStep| {
+        step.previous_sequence
+            .zip(step.first_sequence)
+            .is_some_and(|(before, next)| before.advance(1) == next)
+    };
+    let turns = facts.steps.iter().any(|step| of_it(step.producer_id, step.at_offset) && !goes_on(step))
+        || facts.gaps.iter().any(|gap| of_it(ProducerId(gap.producer_id), Offset(gap.at_offset)));
+    let place = format!("{}-{}", context.topic, context.partition);
+    let (id, at) = (first.producer_id, first.at_offset);
+    Some(if turns {
+        format!("{place}: the writers of producer {id} take turns from offset {at} on: both were alive")
+    } else {
+        format!(
+            "{place}: what stands from offset {at} on under producer {id} is in one order of sequences: one writer behind the \
+             other, as far as this shows"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -208,5 +246,17 @@ mod tests {
         assert!(why.contains("does not show it here"), "{why}");
         let whole = told(PartitionContext::default(), "D 5/0 0..4; D 5/0 0..1");
         assert_eq!((whole.0, whole.1), (Confidence::Likely, Severity::High));
+    }
+
+    #[test]
+    fn writers_that_take_turns_are_told_from_one_behind_the_other_and_both_are_to_be_reconciled() {
+        let told = |script: &str| {
+            let (context, facts) = fold_in(PartitionContext::default(), script);
+            let finding = judge(&[(&context, &facts)], Copies::Are(&BatchPlaces::new())).remove(0);
+            assert!(finding.advice[0].contains("acknowledged and stored nowhere"), "{finding:#?}");
+            finding.facts.iter().any(|fact| fact.contains("take turns from offset 5 on"))
+        };
+        assert!(!told("D 5/0 0..4; D 5/0 0..2; D 5/0 3..4"));
+        assert!(told("D 5/0 0..4; D 5/0 0..2; D 5/0 5..6; D 5/0 3..4"));
     }
 }

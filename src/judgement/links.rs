@@ -11,6 +11,8 @@ const NAMED: usize = 3;
 /// Adds a line to findings that belong together; they have their ids.
 pub fn link(findings: &mut [Finding]) {
     link_holes(findings);
+    link_tails(findings);
+    link_misrouted(findings);
     let is_stretch = |code: Code| matches!(code, Code::IdempotenceOff | Code::IdempotenceLost);
     let mut lines: Vec<(usize, String)> = Vec::new();
     for (at, stretch) in findings.iter().enumerate().filter(|(_, finding)| is_stretch(finding.code)) {
@@ -82,6 +84,81 @@ fn link_holes(findings: &mut [Finding]) {
                 format!(
                     "one loss, told twice: where offsets are missing as well, {} {} has their number",
                     offsets.code, offsets.id
+                ),
+            ));
+        }
+    }
+    for (at, line) in lines {
+        if let Some(finding) = findings.get_mut(at) {
+            finding.facts.push(line);
+        }
+    }
+}
+
+/// Says of a session that another replica holds records which the leading one lost: it may have written longer.
+fn link_tails(findings: &mut [Finding]) {
+    let is_tail = |code: Code| matches!(code, Code::OldLeaderTail | Code::ReplicaDivergence);
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for (at, resend) in findings.iter().enumerate() {
+        if resend.code != Code::ResendNewSession {
+            continue;
+        }
+        let mut tails = findings.iter().filter(|tail| is_tail(tail.code));
+        if let Some(tail) =
+            tails.find(|tail| tail.partitions.iter().any(|place| resend.partitions.contains(place)))
+        {
+            lines.push((
+                at,
+                format!(
+                    "another replica holds records that the leading one does not (see {} {}): the earlier session may have written \
+                     on behind what is told of it here",
+                    tail.code, tail.id
+                ),
+            ));
+        }
+    }
+    for (at, line) in lines {
+        if let Some(finding) = findings.get_mut(at) {
+            finding.facts.push(line);
+        }
+    }
+}
+
+/// Links copies to their places as `misrouted-key` tells them: their writer puts keys elsewhere than the others.
+fn link_misrouted(findings: &mut [Finding]) {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for (at, stray) in findings.iter().enumerate().filter(|(_, one)| one.code == Code::MisroutedKey) {
+        let places: BTreeSet<(&str, i32, i64)> =
+            stray.records.iter().map(|one| (one.topic.as_str(), one.partition, one.offset)).collect();
+        let copies = |finding: &Finding| {
+            let copies = finding.groups.iter().flat_map(|group| &group.copies);
+            let surplus = copies.filter(|copy| copy.repeats.is_some());
+            surplus
+                .filter(|copy| places.contains(&(copy.topic.as_str(), copy.partition, copy.offset)))
+                .count()
+        };
+        for (other, finding) in findings.iter().enumerate() {
+            // What one client put into the wrong place has a story of its own.
+            let is_of_two = matches!(finding.code, Code::ResendNewSession | Code::ConcurrentProducers);
+            let number = copies(finding);
+            if number == 0 || !is_of_two {
+                continue;
+            }
+            let (stand, are) = if number == 1 { ("stands", "is") } else { ("stand", "are") };
+            let number = count(u64::try_from(number).unwrap_or(u64::MAX), "listed copy", "listed copies");
+            lines.push((
+                other,
+                format!(
+                    "{number} {stand} in a partition that the keys of the topic do not lead to (see {} {}): the later writer \
+                     chooses partitions in another way",
+                    stray.code, stray.id
+                ),
+            ));
+            lines.push((
+                at,
+                format!(
+                    "{number} of {} {} {are} among these records: one writer that wrote events again and chooses partitions in another way",
+                    finding.code, finding.id
                 ),
             ));
         }

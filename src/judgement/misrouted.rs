@@ -151,6 +151,8 @@ fn words(topic: &RoutedTopic<'_>, accused: &[Accused], numbers: &Numbers, exampl
         "whether one of them sets the partition itself",
     ]);
     let same = match partitioner {
+        _ if other.is_none() => "find who wrote these records: give all writers the same partitioner, or leave the partition to it"
+            .to_owned(),
         Partitioner::Murmur2 => "give all writers the same partitioner: librdkafka and its children need \
                                  partitioner=murmur2_random to agree with Java"
             .to_owned(),
@@ -201,8 +203,11 @@ fn facts(topic: &RoutedTopic<'_>, accused: &[Accused], numbers: &Numbers) -> Vec
     }
     if numbers.late > 0 && numbers.forgotten.is_empty() {
         facts.push(format!(
-            "{} more behind the change: the producer may not have heard of the new count",
-            count(numbers.late, "record", "records")
+            "{} behind the change {} where the count of before puts {}: a producer that was running then may not have heard of the \
+             new one; one that began later had",
+            count(numbers.late, "record", "records"),
+            if numbers.late == 1 { "stands" } else { "stand" },
+            if numbers.late == 1 { "it" } else { "them" },
         ));
     }
     for smaller in &numbers.forgotten {
@@ -221,8 +226,15 @@ fn alternatives(accused: &[Accused], other: Option<Partitioner>) -> Vec<crate::f
             "another client library",
             format!("most of them stand where {} ({}) puts them", other.name(), other.clients()),
         ),
-        None => dropped("another client library", "no partitioner that is known here puts them there"),
+        None => dropped(
+            "the partitioner of another client library",
+            "none that is known here (murmur2, crc32, fnv1a) puts them there",
+        ),
     }];
+    alternatives.push(kept(
+        "custom partitioner",
+        "an application's own one, or one that is not known here, may put them there",
+    ));
     alternatives.push(kept("chosen partition", "the application may have set the partition itself"));
     let rows = accused
         .windows(2)

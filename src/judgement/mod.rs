@@ -43,7 +43,7 @@ pub use links::link;
 
 use self::duplicates::Examples;
 use crate::facts::{PartitionContext, PartitionFacts, Sessions, TransactionalIds};
-use crate::finding::Finding;
+use crate::finding::{Alternative, Finding};
 use collisions::Copies;
 
 /// A partition with what lies beside its log and what its batches say.
@@ -97,12 +97,29 @@ pub fn single_facts(
     findings.sort_by(|a, b| {
         (a.code, a.severity, &a.topics, &a.partitions).cmp(&(b.code, b.severity, &b.topics, &b.partitions))
     });
-    if let Examples::AtMost(most) = examples {
-        for finding in &mut findings {
+    for finding in &mut findings {
+        settle(finding);
+        if let Examples::AtMost(most) = examples {
             cut(finding, most);
         }
     }
     findings
+}
+
+/// Makes one of a rival that survives in one place and not in another: a reader asks whether it does.
+fn settle(finding: &mut Finding) {
+    let (mut all, dropped): (Vec<Alternative>, Vec<Alternative>) =
+        std::mem::take(&mut finding.alternatives).into_iter().partition(|rival| rival.kept);
+    for rival in dropped {
+        match all.iter_mut().find(|one| one.kept && one.code == rival.code) {
+            Some(survives) => {
+                survives.why.push_str("; not elsewhere: ");
+                survives.why.push_str(&rival.why);
+            }
+            None => all.push(rival),
+        }
+    }
+    finding.alternatives = all;
 }
 
 /// Cuts the lists of a finding; what is left out is counted, or said among the facts.
@@ -131,6 +148,23 @@ fn shorten<T>(list: &mut Vec<T>, most: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::facts::script::fold_in;
+
+    #[test]
+    fn a_rival_that_survives_in_one_place_alone_is_told_once() {
+        let rival =
+            |code: &str, kept, why: &str| Alternative { code: code.to_owned(), kept, why: why.to_owned() };
+        let mut finding = Finding::empty(crate::finding::Code::IdempotenceOff);
+        finding.alternatives = vec![
+            rival("a", false, "at 1"),
+            rival("b", false, "no"),
+            rival("a", true, "at 2"),
+            rival("a", false, "at 3"),
+        ];
+        settle(&mut finding);
+        let told =
+            [rival("a", true, "at 2; not elsewhere: at 1; not elsewhere: at 3"), rival("b", false, "no")];
+        assert_eq!(finding.alternatives, told);
+    }
 
     #[test]
     fn lists_are_cut_to_the_examples_and_what_is_left_out_is_counted() {

@@ -487,6 +487,7 @@ mod tests {
                 damaged_bytes: 0,
                 snapshots: Vec::new(),
                 newest_batches: Vec::new(),
+                begun_below: Vec::new(),
             }],
             ..Relations::default()
         };

@@ -620,6 +620,7 @@ mod tests {
             log_start_offset: Offset(0),
             last_stable_offset: Offset(i64::MAX),
             newest_batches: Vec::new(),
+            begun_below: Vec::new(),
             first_unprotected_offset: None,
             damaged_bytes: 0,
             snapshots: Vec::new(),

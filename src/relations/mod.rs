@@ -192,6 +192,10 @@ pub struct PartitionNote {
     /// What producers had written when they repeated a range or began a newer epoch, in offset order.
     #[serde(default)]
     pub newest_batches: Vec<NewestNote>,
+    /// Producers with the offset of their first batch here, which is not their first one: those before it stood below the
+    /// first file or the log start.
+    #[serde(default)]
+    pub begun_below: Vec<(ProducerId, Offset)>,
 }
 
 impl PartitionNote {

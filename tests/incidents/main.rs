@@ -4,6 +4,7 @@
 mod cases;
 mod distinctions;
 mod mixtures;
+mod sentences;
 
 use dedup_audit::testkit::SegmentBuilder;
 use serde_json::Value;

@@ -60,7 +60,7 @@ fn an_unclean_election_and_the_commit_that_it_took_are_told_from_the_files_of_re
     let open = facts(&report, "transaction-open");
     assert!(open.contains("the coordinator decided to commit this transaction of producer 0"), "{open}");
     let advice = with_code(&report, "transaction-open")[0]["advice"].to_string();
-    assert!(advice.contains("do not abort before its owner has decided"), "{advice}");
+    assert!(advice.contains("do not abort: it was committed"), "{advice}");
     // Without the topics of the controller and the coordinator the commit in the tail still says it.
     let [_, two, three] = dirs;
     let report = scanned(&[two.join("orders-0"), three.join("orders-0")]);

@@ -42,6 +42,13 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         }
     }
     let mut facts = vec![shown.join(", ")];
+    let below = episode.count(had_begun_below);
+    if below > 0 {
+        facts.push(format!(
+            "in {below} of them it is first seen behind the original, but with a sequence above 0: what it wrote before stood below \
+             the first file or the log start"
+        ));
+    }
     facts.extend(shares(episode, &sessions));
     facts.extend(
         sessions.iter().take(LIVES).map(|session| session_life(episode.relations, episode.topic, session)),
@@ -138,6 +145,14 @@ fn shares(episode: &Episode<'_>, sessions: &[&SessionNote]) -> Option<String> {
 
 fn is_told_by_offsets(pair: &Pair<'_>) -> bool {
     pair.later_session().and_then(|session| session.span(pair.earlier.partition)).is_some()
+}
+
+/// Whether only the sequence of its first batch shows that the writer of the copy had begun before the original.
+fn had_begun_below(pair: &Pair<'_>) -> bool {
+    let session = pair.later_session();
+    session.and_then(|session| Some((session, session.span(pair.earlier.partition)?))).is_some_and(
+        |(session, span)| span.first_offset > pair.earlier.offset && pair.had_begun_below(session, span),
+    )
 }
 
 /// Whether all copies are of one writer, and all originals of the other.

@@ -6,7 +6,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{are, pairs_of, records};
+use super::phrase::{are, leader_changes, pairs_of, records};
 use super::{Words, cause, dropped, lines, window};
 use crate::finding::phrase::range;
 use crate::finding::{Confidence, Level};
@@ -110,12 +110,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
     let mut facts =
         vec![format!("{name}wrote the same sequences twice: {}", episode.moves()), equal(episode)];
-    if over_leaders > 0 {
-        facts.push(format!(
-            "the partition leader changed between the copies in {over_leaders} of {} pairs",
-            episode.surplus()
-        ));
-    }
+    facts.extend(leader_changes(episode));
     let epochs = || episode.pairs().filter_map(|p| p.earlier.partition_leader_epoch);
     if over_leaders == 0 && epochs().next().is_some() {
         facts.push(
@@ -163,18 +158,18 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             dropped("producer-id-collision", "two writers with one id would write different records"),
         ],
         would_settle: lines([
-            "producer.id.expiration.ms and the broker's log from the record times up to when the copies were stored (restarts, snapshot errors)",
+            "producer.id.expiration.ms (before 3.4 transactional.id.expiration.ms) and the broker's log from the record times on (restarts, snapshot errors)",
         ]),
         advice: if over_leaders == episode.surplus() {
             lines([
                 "look at the replica that led when the copies came: its snapshots, and its log when it took over; neither a resend by the application nor a new client keeps the sequences",
-                "never delete .snapshot files; producer.id.expiration.ms matters only where a producer was silent for as long",
+                "never delete .snapshot files; producer.id.expiration.ms (before 3.4, KIP-854: transactional.id.expiration.ms) matters only where a producer was silent for as long",
                 "until then drop repeats by business key in the consumers",
             ])
         } else {
             lines([
                 "look for what made the broker forget: neither a resend by the application nor a new client keeps the sequences",
-                "raise producer.id.expiration.ms above the longest pause or record age, and never delete .snapshot files",
+                "raise producer.id.expiration.ms (a day by default; before 3.4, KIP-854: transactional.id.expiration.ms, a week) above the longest pause or record age, and never delete .snapshot files",
                 "until then drop repeats by business key in the consumers",
             ])
         },

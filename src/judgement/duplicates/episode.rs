@@ -21,6 +21,10 @@ const SOON: i64 = 8;
 /// Sequences, or offsets, from one copy to the next of one stretch: one record between them may be another.
 const GAP: i64 = 2;
 
+/// Events that two producers wrote in one order over several partitions: a chance of less than one in a hundred, twice as
+/// many events taken together.
+const NO_CHANCE: usize = 6;
+
 /// Partitions that are told one by one.
 const PARTITIONS: usize = 4;
 
@@ -131,10 +135,39 @@ impl<'r> Episode<'r> {
         topic.map_or("", |topic| &topic.name)
     }
 
+    /// How many different events came again in a row: as offsets tell it, or where copies stand in other partitions
+    /// than their originals, as both producers' clocks do.
+    pub(super) fn longest_row(&self) -> usize {
+        self.row_by_offsets().max(self.row_by_clocks())
+    }
+
+    /// The longest row of copies in other partitions than their originals: of two sessions, each of which wrote
+    /// them one behind the other by its own clock, and in one order.
+    fn row_by_clocks(&self) -> usize {
+        let moved = self.pairs().filter(|pair| !pair.same_partition() && pair.level >= Level::E4);
+        let places = moved.filter_map(|pair| {
+            let sessions = [i64::from(pair.earlier.session?), i64::from(pair.later.session?)];
+            let times = (pair.later.client_timestamp?, pair.earlier.client_timestamp?);
+            Some([sessions[0], sessions[1], times.0, times.1, pair.group.into()])
+        });
+        let (mut row, mut longest, mut before) = (0, 0, None::<[i64; 5]>);
+        for place in self.relations.groups.sorted(places) {
+            let goes_on = before.is_some_and(|before| {
+                let [earlier, later, copy, original, event] = before;
+                let is_later = copy < place[2] && original < place[3];
+                [earlier, later] == place[..2] && is_later && event != place[4]
+            });
+            row = if goes_on { row + 1 } else { 1 };
+            longest = longest.max(row);
+            before = Some(place);
+        }
+        longest
+    }
+
     /// How many different events stand in a row: surplus copies of one session behind each other repeat
     /// originals in their order. A stretch that was written again shows long rows; single events that
     /// happen to be equal do not, whichever sessions they are of.
-    pub(super) fn longest_row(&self) -> usize {
+    fn row_by_offsets(&self) -> usize {
         let places = self.pairs().map(|p| {
             let (later, earlier) = (&p.later, &p.earlier);
             let session = later.session.map_or(-1, i64::from);
@@ -185,7 +218,10 @@ impl<'r> Episode<'r> {
     /// Copies come with the client time of what they repeat, soon behind it, or go on where what the other session
     /// wrote goes on, whichever of the two is ahead; of half of them that is asked.
     pub(super) fn is_as_by_chance(&self) -> bool {
-        self.is_by_content() && self.in_order().saturating_mul(2) < self.surplus()
+        let in_a_row = |row: usize| row >= NO_CHANCE && row.saturating_mul(2) >= self.surplus();
+        self.is_by_content()
+            && self.in_order().saturating_mul(2) < self.surplus()
+            && !in_a_row(self.row_by_clocks())
     }
 
     /// How many copies stand as copies do.
@@ -280,7 +316,16 @@ impl<'r> Episode<'r> {
 
     /// Offsets of the surplus copies or of what they repeat, by partition: `orders-0 offsets 40–59`.
     pub(super) fn stretches(&self, which: impl for<'p> Fn(&'p Pair<'r>) -> &'p StoredCopy) -> String {
-        let places = self.pairs().map(|pair| {
+        self.stretches_where(|_| true, which)
+    }
+
+    /// The same of some pairs.
+    pub(super) fn stretches_where(
+        &self,
+        condition: impl Fn(&Pair<'r>) -> bool,
+        which: impl for<'p> Fn(&'p Pair<'r>) -> &'p StoredCopy,
+    ) -> String {
+        let places = self.pairs().filter(condition).map(|pair| {
             let copy = which(&pair);
             [i64::from(copy.partition), copy.offset.0]
         });
@@ -372,8 +417,16 @@ impl<'r> Episode<'r> {
             );
         }
         let by = self.identity_in_words();
+        let may_be_meant = words.alternatives.iter().any(|rival| rival.kept && rival.code == "equal events");
+        let review = self.is_by_content() && may_be_meant;
         for line in &mut words.advice {
-            *line = line.replace("by business key", by);
+            *line = if review && line.contains("drop repeats by business key") {
+                "drop nothing by its content alone, since equal events may be meant: review the candidates (--list FILE), and \
+                 name what identifies an event (--key; dedup-audit keys looks for it)"
+                    .to_owned()
+            } else {
+                line.replace("by business key", by)
+            };
         }
         let hidden =
             self.code != Code::AbortedThenRetried && self.all(|pair| !self.is_committed(&pair.later));

@@ -36,6 +36,18 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.surplus()
         ));
     }
+    let merged = merged_batches(episode);
+    if merged > 0 {
+        facts.push(format!(
+            "{} of several original batches: a Java client sends its batches again as they are (or splits one that is too large), \
+             librdkafka cuts them anew",
+            if merged == 1 {
+                "1 batch of copies holds records".to_owned()
+            } else {
+                format!("{merged} batches of copies hold records")
+            }
+        ));
+    }
     facts.extend(pairs_of(episode));
     let mut alternatives = vec![dropped(
         "broker-dedup-lost",
@@ -63,6 +75,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "a broker that remembered too few batches of the producer refused a retry of what it had stored, and the client bumped its epoch (KIP-360)",
                 Confidence::Possible,
             )
+        } else if merged > 0 {
+            cause(
+                "a client of librdkafka bumped its epoch while batches were stored but not acknowledged (confluentinc/librdkafka#4953)",
+                Confidence::Likely,
+            )
         } else {
             cause(
                 "the client bumped its epoch while batches were stored but not acknowledged (KAFKA-14034)",
@@ -71,12 +88,30 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         }),
         facts,
         alternatives,
-        would_settle: lines([
-            "the client's log: \"Going to bump epoch and reset sequence\" or a batch that expired",
-        ]),
+        would_settle: lines([if merged > 0 {
+            "the client's library, and its log: with debug=eos librdkafka says when it bumped its epoch, and why"
+        } else {
+            "the client's log: \"Going to bump epoch and reset sequence\" or a batch that expired"
+        }]),
         advice: lines([
             "look for what made the client bump: delivery timeouts, refused batches, broker restarts",
             "drop repeats by business key in the consumers",
         ]),
     }
+}
+
+/// How many batches of copies hold records of several original batches.
+fn merged_batches(episode: &Episode<'_>) -> usize {
+    let batches = episode.pairs().map(|pair| {
+        [i64::from(pair.later.partition), pair.later.batch.base_offset.0, pair.earlier.batch.base_offset.0]
+    });
+    let (mut merged, mut last) = (0, None::<([i64; 3], bool)>);
+    for place in episode.relations.groups.sorted(batches) {
+        let of_same = last.filter(|([partition, copy, _], _)| [*partition, *copy] == place[..2]);
+        let was_merged = of_same.is_some_and(|(_, merged)| merged);
+        let is_merged = was_merged || of_same.is_some_and(|([.., original], _)| original != place[2]);
+        merged += usize::from(is_merged && !was_merged);
+        last = Some((place, is_merged));
+    }
+    merged
 }

@@ -6,7 +6,7 @@
 
 use super::episode::{Episode, count};
 use super::pair::{self, Begun, Pair};
-use super::phrase::{pairs_of, records, session_life, were_told};
+use super::phrase::{leader_changes, pairs_of, records, session_life, were_told};
 use super::publication::{News, Overlap};
 use super::reread;
 use super::resumed::Restart;
@@ -15,6 +15,7 @@ use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::moment;
 use crate::finding::{Confidence, Level, Visibility};
 use crate::relations::SessionNote;
+use crate::units::Sequence;
 
 /// Events in a row that no coincidence brings.
 const ROW: usize = 3;
@@ -48,6 +49,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         .map(|session| session_life(episode.relations, episode.topic, session))
         .collect();
     facts.push(episode.moves());
+    facts.extend(leader_changes(episode));
     facts.extend(pairs_of(episode));
     let fenced = same_id && episode.later_session.is_some_and(|session| session.transactional);
     let concurrent = if fenced {
@@ -79,15 +81,27 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
              what it left open, only when the next one comes with the same id"
         )
     }));
+    // A transactional id keeps its producer id as long as the coordinator knows it.
+    let unstable_id =
+        ids.is_none() && !same_id && episode.sessions().iter().all(|session| session.transactional);
+    if unstable_id {
+        facts.push(
+            "the sessions are transactional, and their producer ids differ: a restart under one transactional.id keeps the \
+             producer id and gets a higher epoch, unless the id had expired or its epochs were used up"
+                .to_owned(),
+        );
+    }
     if episode.all(|pair| pair.earlier.visibility == Visibility::Open) {
         facts.push(
             "the originals are in an open transaction: when that is aborted, read_committed consumers get each event \
-             once, and nothing has to be removed"
+             once, and nothing has to be removed; when it is committed, each event counts twice"
                 .to_owned(),
         );
     }
     let row = episode.longest_row();
-    let whole = !earlier_goes_on && repeats_whole_session(episode);
+    let headless = episode.earlier_session.is_some_and(|session| session.begins_midstream);
+    let from_inside = headless && begins_inside(episode);
+    let whole = !earlier_goes_on && !from_inside && repeats_whole_session(episode);
     let publications = publications(episode);
     let news = news(episode);
     let publication = if news.is_some() {
@@ -187,6 +201,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "a crash loop: each start read from the same old position"
             } else if sessions.len() > 2 {
                 "restarts one after the other that read from an old position"
+            } else if from_inside {
+                "a restart that read on from a position inside what the session before had written (its beginning is not in the files, and did not come again)"
+            } else if whole && headless {
+                "a restart that began at a position inside what the session before had written, or at its beginning, which the files do not hold; or a full publication at each start by design"
             } else if whole {
                 "a restart that began where the session before had begun, or a full publication at each start by design"
             } else if earlier_goes_on {
@@ -250,13 +268,31 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "end the open transaction first, if one of the originals is in it (see transaction-open)".to_owned(),
                 "until then drop repeats by business key in the consumers".to_owned(),
             ]
+        } else if unstable_id {
+            lines([
+                "give each instance one transactional.id that it keeps over restarts: the next start then ends what the one before left open, and fences it",
+                "commit the read position in the same transaction as the output, if the application consumes from Kafka (sendOffsetsToTransaction)",
+                "until then drop repeats by business key in the consumers",
+            ])
         } else {
             lines([
-                "make read position and output one transaction: a position that is committed behind the output comes too late in a crash",
+                "if the application consumes from Kafka, make read position and output one transaction; else store its position when the output is acknowledged, and give each event an id that stays the same when it is sent again",
                 "until then drop repeats by business key in the consumers",
             ])
         },
     }
+}
+
+/// Whether the later session began with a copy of what is not the beginning of the earlier one.
+fn begins_inside(episode: &Episode<'_>) -> bool {
+    let at_beginning = |pair: &Pair<'_>| {
+        let span = pair.later_session().and_then(|session| session.span(pair.later.partition));
+        pair.same_partition()
+            && pair.later.sequence == Some(Sequence::FIRST)
+            && pair.earlier.sequence.is_some_and(|sequence| sequence > Sequence::FIRST)
+            && span.is_some_and(|span| span.first_offset == pair.later.offset)
+    };
+    episode.pairs().any(|pair| at_beginning(&pair))
 }
 
 /// The transactional ids of the two sessions, where both are known.

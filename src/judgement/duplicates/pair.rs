@@ -1,7 +1,7 @@
 //! A surplus copy and the copy that it repeats, with the questions that mechanisms ask of them.
 
 use crate::finding::Level;
-use crate::relations::{PartitionNote, RelatedPair, Relations, SessionNote, StoredCopy};
+use crate::relations::{PartitionNote, RelatedPair, Relations, SessionNote, SessionSpan, StoredCopy};
 use crate::units::Offset;
 use std::ops::Deref;
 
@@ -63,7 +63,7 @@ impl<'r> Pair<'r> {
     pub(super) fn later_session_begun(&self) -> Begun {
         let Some(session) = self.later_session() else { return Begun::Unknown };
         if let Some(span) = session.span(self.earlier.partition) {
-            return if span.first_offset < self.earlier.offset {
+            return if span.first_offset < self.earlier.offset || self.had_begun_below(session, span) {
                 Begun::Before
             } else if session.begins_midstream {
                 // What it wrote first is not in the files.
@@ -85,6 +85,13 @@ impl<'r> Pair<'r> {
             }
             _ => Begun::Unknown,
         }
+    }
+
+    /// Whether the first batch of a session in the earlier copy's partition is not its first there, and those before
+    /// it stood below what is in the files: below the earlier copy, which is in them.
+    pub(super) fn had_begun_below(&self, session: &SessionNote, span: &SessionSpan) -> bool {
+        let note = self.partition(&self.earlier);
+        note.is_some_and(|note| note.begun_below.contains(&(session.producer_id, span.first_offset)))
     }
 
     /// Whether records without producer id had been written to the earlier copy's partition

@@ -45,6 +45,30 @@ pub(super) fn delay(episode: &Episode<'_>) -> String {
     })
 }
 
+/// In how many pairs the partition has another leader epoch for the copy, `from leader epoch 0 to 1` where it is the same in
+/// all of them.
+pub(super) fn leader_changes(episode: &Episode<'_>) -> Option<String> {
+    let epochs = |pair: pair::Pair<'_>| {
+        let epochs = (pair.earlier.partition_leader_epoch, pair.later.partition_leader_epoch);
+        (pair.same_partition() && epochs.0 != epochs.1).then_some(epochs)
+    };
+    let mut changed = episode.pairs().filter_map(epochs);
+    let first = changed.next()?;
+    let mut number = 1_usize;
+    let same = changed.fold(true, |same, epochs| {
+        number += 1;
+        same && epochs == first
+    });
+    let told = match first {
+        (Some(from), Some(to)) if same => format!(", from leader epoch {from} to {to}"),
+        _ => String::new(),
+    };
+    Some(format!(
+        "the partition leader changed between the copies in {number} of {} pairs{told}",
+        episode.surplus()
+    ))
+}
+
 /// Places of a session that are told one by one.
 const PLACES: usize = 3;
 

@@ -7,7 +7,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{are, pairs_of, records};
+use super::phrase::{are, leader_changes, pairs_of, records};
 use super::{Words, cause, connectors, dropped, kept, lines};
 use crate::finding::phrase::duration;
 use crate::finding::{Confidence, Level};
@@ -74,19 +74,6 @@ impl Batches {
     }
 }
 
-/// `, from leader epoch 0 to 1`, where they are the same in all pairs between which it changed.
-fn leader_epochs(episode: &Episode<'_>) -> String {
-    let epochs = |pair: Pair<'_>| (pair.earlier.partition_leader_epoch, pair.later.partition_leader_epoch);
-    let mut changed = episode.pairs().map(epochs).filter(|(earlier, later)| earlier != later);
-    let first = changed.next();
-    match first {
-        Some((Some(from), Some(to))) if changed.all(|pair| Some(pair) == first) => {
-            format!(", from leader epoch {from} to {to}")
-        }
-        _ => String::new(),
-    }
-}
-
 /// `each copy stands 20 offsets behind what it repeats`
 fn distance(episode: &Episode<'_>) -> String {
     let behind = |pair: Pair<'_>| pair.later.offset.0.saturating_sub(pair.earlier.offset.0);
@@ -107,13 +94,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
     let batches = Batches::of(episode);
     let mut facts = vec![episode.moves()];
-    if over_leaders > 0 {
-        facts.push(format!(
-            "the partition leader changed between the copies in {over_leaders} of {} pairs{}",
-            episode.surplus(),
-            leader_epochs(episode)
-        ));
-    }
+    facts.extend(leader_changes(episode));
     facts.push(format!("{}; {}", batches.words(), distance(episode)));
     facts.push(
         "no producer id on either copy: with idempotence the broker would have recognised a retry; which client it was cannot be told from the files".to_owned(),
@@ -191,9 +172,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
             dropped("broker-dedup-lost", "without producer id the broker has nothing to compare"),
         ],
-        would_settle: lines([
-            "the client's log from the record times up to when the copies were stored (retries, disconnects, timeouts)",
-        ]),
+        would_settle: lines(["the client's log from the record times on (retries, disconnects, timeouts)"]),
         advice: lines([
             "set enable.idempotence=true explicitly, with acks=all, retries above 0 and at most 5 requests in flight",
             "until then drop repeats by business key in the consumers",

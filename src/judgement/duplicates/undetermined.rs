@@ -30,6 +30,13 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
     let copies = records(episode.surplus());
     let unprotected = episode.count(|p| !p.later.producer_id.is_protected());
+    let both_bare =
+        episode.count(|p| !p.later.producer_id.is_protected() && !p.earlier.producer_id.is_protected());
+    // A client is of one session, and keeps its producer id or has none.
+    let of_two = episode.all(|p| {
+        let ids = [p.earlier.producer_id.is_protected(), p.later.producer_id.is_protected()];
+        ids[0] != ids[1] || (ids[0] && !p.same_session() && p.earlier.producer_id != p.later.producer_id)
+    });
     let same_time = episode.count(|p| p.level <= Level::E3);
     let damaged = episode.pairs().any(|p| {
         [&p.earlier, &p.later]
@@ -38,11 +45,16 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     });
     let mut facts = vec![
         episode.moves(),
-        format!(
-            "{unprotected} of {} surplus copies carry no producer id{}",
-            episode.surplus(),
-            delay(episode)
-        ),
+        if unprotected == 0 {
+            let ids = if of_two { ", and not that of the earlier copy" } else { "" };
+            format!("all surplus copies carry a producer id{ids}{}", delay(episode))
+        } else {
+            format!(
+                "{unprotected} of {} surplus copies carry no producer id{}",
+                episode.surplus(),
+                delay(episode)
+            )
+        },
     ];
     if same_time > 0 {
         facts.push(format!("equal client times in {same_time} of {} pairs", episode.surplus()));
@@ -54,6 +66,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let inside = borders::begins_inside(episode);
     facts.extend(inside.clone());
     let mut alternatives = Vec::new();
+    let other_session = "the two are of different producer sessions";
     if same_time > 0 {
         let why =
             "a mirror, connector or stream keeps the times of its input; its source is not among the files";
@@ -65,11 +78,18 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "resend-new-session",
             "a restart that repeats its last input keeps the times where the application sets them",
         ));
-        alternatives.push(kept(
-            "resend-same-session",
-            "so does an application that sends again without a restart and sets the times itself",
-        ));
+        alternatives.push(if of_two {
+            dropped("resend-same-session", other_session)
+        } else {
+            kept(
+                "resend-same-session",
+                "so does an application that sends again without a restart and sets the times itself",
+            )
+        });
         alternatives.push(match inside {
+            _ if of_two => {
+                dropped("retry-without-idempotence", "a retry is of the client that sent the original")
+            }
             Some(_) if same_time == episode.surplus() => dropped(
                 "retry-without-idempotence",
                 "a client retries a batch as a whole, and here a repeat begins inside one",
@@ -79,14 +99,27 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "a client that regroups its batches on retry keeps the times",
             ),
         });
-    }
-    if same_time < episode.surplus() {
-        alternatives.push(kept("resend-same-session", "an application that sends again writes a new time"));
+    } else {
+        alternatives.push(if of_two {
+            dropped("resend-same-session", other_session)
+        } else {
+            kept("resend-same-session", "an application that sends again writes a new time")
+        });
         alternatives
             .push(kept("resend-new-session", "a restart that repeats its last input writes a new time"));
-        if episode.is_by_content() {
-            alternatives.push(equal_events());
-        }
+    }
+    alternatives.push(kept(
+        "concurrent-producers",
+        if same_time == episode.surplus() {
+            "two instances that work on the same events and set the record times themselves look the same"
+        } else if both_bare == episode.surplus() {
+            "two instances without producer id that work on the same events look the same"
+        } else {
+            "nothing shows that the writer of the copies had begun behind the originals: it may be a second live instance"
+        },
+    ));
+    if same_time < episode.surplus() && episode.is_by_content() {
+        alternatives.push(equal_events());
     }
     Words {
         confidence: Confidence::Possible,
@@ -103,7 +136,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "the files of the topic that feeds this one, if a pipeline writes it",
         ]),
         advice: lines([
-            "switch idempotence on, so that the next incident can be told from the files",
+            if unprotected > 0 || both_bare > 0 {
+                "switch idempotence on, so that the next incident can be told from the files"
+            } else {
+                "find out which hosts and applications had these producer ids, and when each was started"
+            },
             "drop repeats by business key in the consumers",
         ]),
     }

@@ -97,7 +97,8 @@ pub(super) fn before_new_epoch(first: &Pair<'_>) -> Option<BeforeNewEpoch> {
         },
         (Some(rank), None) if rank <= REMEMBERED => BeforeNewEpoch {
             fact: format!(
-                "{begins}: among the five that a broker remembers, unless it restarted or the leader changed, of which \
+                "{begins}: among the five that a broker remembers, so a retry of it is answered and not refused, and the \
+                 size of its memory does not explain the new epoch, unless it restarted or the leader changed, of which \
                  there is no trace here"
             ),
             explains: false,

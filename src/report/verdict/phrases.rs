@@ -81,6 +81,11 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
             format!("what a broker remembers of its producers does not fit the log of {topics}")
         }
         Code::IndexMismatch => format!("an index contradicts the log of {topics}"),
+        Code::ProducerIdCollision => format!(
+            "in {topics} {}{}, and records that were acknowledged may be missing",
+            hedge(finding.confidence),
+            how(finding.code).unwrap_or_default()
+        ),
         Code::TransactionOpen if finding.drops("running") => {
             format!(
                 "a transaction that is over has no end in {topics}, and readers of committed data stop there"
@@ -126,7 +131,6 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         | Code::ResendSameSession
         | Code::EpochBumpResend
         | Code::BrokerDedupLost
-        | Code::ProducerIdCollision
         | Code::MisplacedBatch
         | Code::PipelineReplay
         | Code::RestoredCopy => {
