@@ -3,6 +3,7 @@
 use super::{PartitionNote, Relations, SessionNote, StoredCopy};
 use crate::finding::{Copy, Place};
 use crate::units::Sequence;
+use std::sync::Arc;
 
 impl Relations {
     /// The partition directory behind an index.
@@ -13,7 +14,7 @@ impl Relations {
 
     /// The session that wrote a copy.
     #[must_use]
-    pub fn session_of(&self, copy: &StoredCopy) -> Option<&SessionNote> {
+    pub fn session_of(&self, copy: &StoredCopy) -> Option<Arc<SessionNote>> {
         self.sessions.get(copy.session?)
     }
 

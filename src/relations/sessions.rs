@@ -10,19 +10,22 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 use std::fmt;
 use std::io;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Sessions that have a place in memory together.
-const SHELF: usize = 64;
+/// What a session takes that was asked for: few write to more than one or two partitions.
+const ONE: usize = 256;
+/// Sessions that are held in any case.
+const FEW: usize = 64;
 
-type Places = [OnceLock<Option<Box<SessionNote>>>; SHELF];
+/// A session that was asked for, with its number.
+type Place = Mutex<Option<(u32, Arc<SessionNote>)>>;
 
 /// Sessions by number. A file that cannot be read leaves them out; [`SessionNotes::check`] says so to whoever asks
 /// before anything is told.
 pub struct SessionNotes {
     all: Catalog<u32, SessionNote>,
-    /// Those that were asked for.
-    read: Vec<OnceLock<Box<Places>>>,
+    /// Those that were asked for last, each in the one place that its number may have.
+    read: Vec<Place>,
     failed: OnceLock<AuditError>,
 }
 
@@ -37,18 +40,23 @@ impl SessionNotes {
             all.put(number, note)?;
         }
         let all = all.finish()?;
-        let read = (0..all.len().div_ceil(SHELF)).map(|_| OnceLock::new()).collect();
+        let places = all.len().min((share.limit / ONE).max(FEW));
+        let read = (0..places).map(|_| Place::default()).collect();
         Ok(Self { all, read, failed: OnceLock::new() })
     }
 
     /// The session of a number.
     #[must_use]
-    pub fn get(&self, number: u32) -> Option<&SessionNote> {
-        let at = usize::try_from(number).ok()?;
-        let places = self.read.get(at / SHELF)?;
-        let places = places.get_or_init(|| Box::new(std::array::from_fn(|_| OnceLock::new())));
-        let read = || self.unless_failed(self.all.find(&number)).flatten().map(Box::new);
-        places.get(at % SHELF)?.get_or_init(read).as_deref()
+    pub fn get(&self, number: u32) -> Option<Arc<SessionNote>> {
+        let at = usize::try_from(number).ok()?.checked_rem(self.read.len())?;
+        // Whoever panicked had put a whole session there, or none.
+        let mut place = self.read.get(at)?.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = place.as_ref().filter(|(of, _)| *of == number) {
+            return Some(Arc::clone(known));
+        }
+        let read = Arc::new(self.unless_failed(self.all.find(&number)).flatten()?);
+        *place = Some((number, Arc::clone(&read)));
+        Some(read)
     }
 
     /// All of them, in the order of their numbers.
@@ -194,8 +202,8 @@ mod tests {
         for limit in [0, usize::MAX] {
             let share = Share { limit, ..Share::default() };
             let mut notes = SessionNotes::of((0..200).map(note), &share).unwrap();
-            for number in [0, 199, 63, 64, 63] {
-                assert_eq!(notes.get(number), Some(&note(number)));
+            for number in [0, 199, 63, 64, 127, 63] {
+                assert_eq!(notes.get(number).as_deref(), Some(&note(number)));
             }
             assert_eq!(notes.get(200), None);
             let text = serde_json::to_string(&notes).unwrap();

@@ -12,6 +12,7 @@ use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
 use crate::relations::SessionNote;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     !pair.same_session() && pair.later_session().is_some() && pair.later_session_begun() == Begun::Before
@@ -116,7 +117,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
 }
 
 /// How many of the events each writer wrote: instances that all do the same work share nearly all of them.
-fn shares(episode: &Episode<'_>, sessions: &[&SessionNote]) -> Option<String> {
+fn shares(episode: &Episode<'_>, sessions: &[Arc<SessionNote>]) -> Option<String> {
     let mut wrote: BTreeMap<u32, u64> = BTreeMap::new();
     let (mut group, mut writers) = (None, BTreeSet::new());
     let mut count = |writers: &mut BTreeSet<u32>| {
@@ -144,15 +145,16 @@ fn shares(episode: &Episode<'_>, sessions: &[&SessionNote]) -> Option<String> {
 }
 
 fn is_told_by_offsets(pair: &Pair<'_>) -> bool {
-    pair.later_session().and_then(|session| session.span(pair.earlier.partition)).is_some()
+    pair.later_session().is_some_and(|session| session.span(pair.earlier.partition).is_some())
 }
 
 /// Whether only the sequence of its first batch shows that the writer of the copy had begun before the original.
 fn had_begun_below(pair: &Pair<'_>) -> bool {
-    let session = pair.later_session();
-    session.and_then(|session| Some((session, session.span(pair.earlier.partition)?))).is_some_and(
-        |(session, span)| span.first_offset > pair.earlier.offset && pair.had_begun_below(session, span),
-    )
+    pair.later_session().is_some_and(|session| {
+        session.span(pair.earlier.partition).is_some_and(|span| {
+            span.first_offset > pair.earlier.offset && pair.had_begun_below(&session, span)
+        })
+    })
 }
 
 /// Whether all copies are of one writer, and all originals of the other.

@@ -106,7 +106,8 @@ fn length(count: usize) -> i64 {
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
-    let name = episode.later_session.map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
+    let name =
+        episode.later_session.as_ref().map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
     let mut facts =
         vec![format!("{name}wrote the same sequences twice: {}", episode.moves()), equal(episode)];

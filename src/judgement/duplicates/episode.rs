@@ -12,6 +12,7 @@ use crate::spill::Shelf;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Surplus copies of one event that a report lists: a key may be stored ten million times.
 const COPIES: usize = 100;
@@ -33,8 +34,8 @@ pub(super) struct Episode<'r> {
     pub(super) relations: &'r Relations,
     pub(super) code: Code,
     pub(super) topic: u32,
-    pub(super) earlier_session: Option<&'r SessionNote>,
-    pub(super) later_session: Option<&'r SessionNote>,
+    pub(super) earlier_session: Option<Arc<SessionNote>>,
+    pub(super) later_session: Option<Arc<SessionNote>>,
     /// How many incidents it is, where they are told together.
     pub(super) stands_for: Option<usize>,
     /// The pairs of all episodes, and where those of this one stand, by group and copy.
@@ -85,7 +86,14 @@ impl<'r> Episode<'r> {
 
     /// The same episode with the surplus copies that are chosen.
     pub(super) fn only(&self, choice: Option<&'r SurplusChoice>) -> Self {
-        let mut narrowed = Self { choice, rows: Rc::clone(&self.rows), rereads: OnceCell::new(), ..*self };
+        let mut narrowed = Self {
+            choice,
+            rows: Rc::clone(&self.rows),
+            rereads: OnceCell::new(),
+            earlier_session: self.earlier_session.clone(),
+            later_session: self.later_session.clone(),
+            ..*self
+        };
         narrowed.count_up();
         narrowed
     }
@@ -105,7 +113,7 @@ impl<'r> Episode<'r> {
     }
 
     /// All sessions that wrote originals or copies, in the order of their names' numbers.
-    pub(super) fn sessions(&self) -> Vec<&'r SessionNote> {
+    pub(super) fn sessions(&self) -> Vec<Arc<SessionNote>> {
         let indexes: BTreeSet<u32> =
             self.pairs().flat_map(|p| [p.earlier.session, p.later.session]).flatten().collect();
         indexes.into_iter().filter_map(|at| self.relations.sessions.get(at)).collect()

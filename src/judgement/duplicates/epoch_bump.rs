@@ -21,7 +21,8 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
-    let name = episode.later_session.map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
+    let name =
+        episode.later_session.as_ref().map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
     let regrouped = episode.count(|p| p.level == Level::E3);
     let mut facts = vec![
         format!("{name}wrote both, the copies under a newer epoch: {}", episode.moves()),

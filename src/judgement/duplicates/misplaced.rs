@@ -20,7 +20,8 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
-    let name = episode.later_session.map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
+    let name =
+        episode.later_session.as_ref().map_or_else(String::new, |s| format!("producer {} ", s.producer_id));
     Words {
         confidence: Confidence::Likely,
         title: format!("{copies} of {} belong to another partition", episode.topic_name()),

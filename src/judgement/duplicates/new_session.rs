@@ -16,6 +16,7 @@ use crate::finding::phrase::moment;
 use crate::finding::{Confidence, Level, Visibility};
 use crate::relations::SessionNote;
 use crate::units::Sequence;
+use std::sync::Arc;
 
 /// Events in a row that no coincidence brings.
 const ROW: usize = 3;
@@ -31,7 +32,7 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
         // that had ended: one that writes beside a living session can be anything.
         let outlived = pair
             .earlier_session()
-            .is_some_and(|session| pair::wrote_behind(session, pair.later.partition, pair.later.offset));
+            .is_some_and(|session| pair::wrote_behind(&session, pair.later.partition, pair.later.offset));
         pair.unprotected_begun() == Begun::After && !outlived
     }
 }
@@ -40,10 +41,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
     let earlier_goes_on = episode.pairs().any(|p| {
         let (Some(first), Some(second)) = (p.earlier_session(), p.later_session()) else { return false };
-        second.spans.iter().any(|span| pair::wrote_behind(first, span.partition, span.first_offset))
+        second.spans.iter().any(|span| pair::wrote_behind(&first, span.partition, span.first_offset))
     });
     let same_id = episode.all(|p| p.earlier.producer_id == p.later.producer_id);
-    let mut facts: Vec<String> = [episode.earlier_session, episode.later_session]
+    let mut facts: Vec<String> = [&episode.earlier_session, &episode.later_session]
         .into_iter()
         .flatten()
         .map(|session| session_life(episode.relations, episode.topic, session))
@@ -51,7 +52,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     facts.push(episode.moves());
     facts.extend(leader_changes(episode));
     facts.extend(pairs_of(episode));
-    let fenced = same_id && episode.later_session.is_some_and(|session| session.transactional);
+    let fenced = same_id && episode.later_session.as_ref().is_some_and(|session| session.transactional);
     let concurrent = if fenced {
         dropped(
             "concurrent-producers",
@@ -99,7 +100,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         );
     }
     let row = episode.longest_row();
-    let headless = episode.earlier_session.is_some_and(|session| session.begins_midstream);
+    let headless = episode.earlier_session.as_ref().is_some_and(|session| session.begins_midstream);
     let from_inside = headless && begins_inside(episode);
     let whole = !earlier_goes_on && !from_inside && repeats_whole_session(episode);
     let publications = publications(episode);
@@ -133,7 +134,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let is_news = news.is_some();
     facts.extend(news.into_iter().flat_map(News::facts));
     let restart = Restart::of(episode);
-    if let (Some(restart), Some(later)) = (&restart, episode.later_session) {
+    if let (Some(restart), Some(later)) = (&restart, &episode.later_session) {
         facts.push(restart.fact(&later.name));
     }
     let done_twice = episode.all(both_committed);
@@ -286,7 +287,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
 /// Whether the later session began with a copy of what is not the beginning of the earlier one.
 fn begins_inside(episode: &Episode<'_>) -> bool {
     let at_beginning = |pair: &Pair<'_>| {
-        let span = pair.later_session().and_then(|session| session.span(pair.later.partition));
+        let session = pair.later_session();
+        let span = session.as_ref().and_then(|session| session.span(pair.later.partition));
         pair.same_partition()
             && pair.later.sequence == Some(Sequence::FIRST)
             && pair.earlier.sequence.is_some_and(|sequence| sequence > Sequence::FIRST)
@@ -296,14 +298,14 @@ fn begins_inside(episode: &Episode<'_>) -> bool {
 }
 
 /// The transactional ids of the two sessions, where both are known.
-fn transactional_ids<'r>(episode: &Episode<'r>) -> Option<(&'r str, &'r str)> {
-    let of = |session: Option<&'r SessionNote>| session?.transactional_id.as_deref();
-    of(episode.earlier_session).zip(of(episode.later_session))
+fn transactional_ids<'e>(episode: &'e Episode<'_>) -> Option<(&'e str, &'e str)> {
+    let of = |session: &'e Option<Arc<SessionNote>>| session.as_ref()?.transactional_id.as_deref();
+    of(&episode.earlier_session).zip(of(&episode.later_session))
 }
 
 /// When the restart was, as far as times of their own tell it.
 fn between(episode: &Episode<'_>) -> String {
-    let (Some(earlier), Some(later)) = (episode.earlier_session, episode.later_session) else {
+    let (Some(earlier), Some(later)) = (&episode.earlier_session, &episode.later_session) else {
         return "at the time of the restart".to_owned();
     };
     let own_times = episode.all(|pair| pair.level >= Level::E4) && episode.sessions().len() == 2;
@@ -369,7 +371,7 @@ fn publications(episode: &Episode<'_>) -> Option<usize> {
 
 /// What only one of two sessions wrote beside a list that both hold.
 fn news(episode: &Episode<'_>) -> Option<News> {
-    let (earlier, later) = (episode.earlier_session?, episode.later_session?);
+    let (earlier, later) = (episode.earlier_session.as_ref()?, episode.later_session.as_ref()?);
     if episode.sessions().len() != 2 || !pair::had_ended(earlier, later) {
         return None;
     }
@@ -378,7 +380,7 @@ fn news(episode: &Episode<'_>) -> Option<News> {
 
 /// Whether nearly all that the earlier session wrote to the topic came again.
 fn repeats_whole_session(episode: &Episode<'_>) -> bool {
-    let Some(earlier) = episode.earlier_session else { return false };
+    let Some(earlier) = &episode.earlier_session else { return false };
     let here = earlier.spans.iter().filter(|span| {
         pair::partition(episode.relations, span.partition).is_some_and(|note| note.topic == episode.topic)
     });

@@ -4,6 +4,7 @@ use crate::finding::Level;
 use crate::relations::{PartitionNote, RelatedPair, Relations, SessionNote, SessionSpan, StoredCopy};
 use crate::units::Offset;
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// A surplus copy and its predecessor, among the relations that they are of.
 pub(super) struct Pair<'r> {
@@ -46,11 +47,11 @@ impl<'r> Pair<'r> {
         self.earlier.session.is_some() && self.earlier.session == self.later.session
     }
 
-    pub(super) fn earlier_session(&self) -> Option<&'r SessionNote> {
+    pub(super) fn earlier_session(&self) -> Option<Arc<SessionNote>> {
         session(self.relations, &self.earlier)
     }
 
-    pub(super) fn later_session(&self) -> Option<&'r SessionNote> {
+    pub(super) fn later_session(&self) -> Option<Arc<SessionNote>> {
         session(self.relations, &self.later)
     }
 
@@ -63,7 +64,7 @@ impl<'r> Pair<'r> {
     pub(super) fn later_session_begun(&self) -> Begun {
         let Some(session) = self.later_session() else { return Begun::Unknown };
         if let Some(span) = session.span(self.earlier.partition) {
-            return if span.first_offset < self.earlier.offset || self.had_begun_below(session, span) {
+            return if span.first_offset < self.earlier.offset || self.had_begun_below(&session, span) {
                 Begun::Before
             } else if session.begins_midstream {
                 // What it wrote first is not in the files.
@@ -72,7 +73,7 @@ impl<'r> Pair<'r> {
                 Begun::After
             };
         }
-        if self.earlier_session().is_some_and(|earlier| had_ended(earlier, session)) {
+        if self.earlier_session().is_some_and(|earlier| had_ended(&earlier, &session)) {
             return Begun::After;
         }
         match (session.first_timestamp(), self.earlier.timestamp) {
@@ -114,7 +115,7 @@ impl<'r> Pair<'r> {
     }
 }
 
-pub(super) fn session<'r>(relations: &'r Relations, copy: &StoredCopy) -> Option<&'r SessionNote> {
+pub(super) fn session(relations: &Relations, copy: &StoredCopy) -> Option<Arc<SessionNote>> {
     relations.sessions.get(copy.session?)
 }
 

@@ -146,7 +146,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let read_on = ReadOn::of(episode);
     facts.extend(read_on.iter().flat_map(ReadOn::facts));
     if episode.sessions().len() == 2 {
-        let sessions = [episode.earlier_session, episode.later_session].into_iter().flatten();
+        let sessions = [&episode.earlier_session, &episode.later_session].into_iter().flatten();
         facts.extend(sessions.map(|session| session_life(episode.relations, episode.topic, session)));
     }
     facts.extend(pairs_of(episode));

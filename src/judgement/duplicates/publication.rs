@@ -191,12 +191,12 @@ pub(super) fn published(
     let looks_so = |&(topic, earlier, later): &Repeat, overlap: &Overlap| {
         let (Some(first), Some(second)) = (session(earlier), session(later)) else { return false };
         let touched = touched.get(&(earlier, later));
-        if !pair::had_ended(first, second) {
+        if !pair::had_ended(&first, &second) {
             return false;
         }
-        overlap.news(relations, topic, first, second).is_some()
-            || (overlap.is_all(relations, topic, first, second)
-                && touched.is_some_and(|touched| news_elsewhere(relations, first, second, touched)))
+        overlap.news(relations, topic, &first, &second).is_some()
+            || (overlap.is_all(relations, topic, &first, &second)
+                && touched.is_some_and(|touched| news_elsewhere(relations, &first, &second, touched)))
     };
     let runs: BTreeSet<Repeat> =
         repeats.iter().filter(|(key, overlap)| looks_so(key, overlap)).map(|(key, _)| *key).collect();

@@ -60,7 +60,10 @@ impl<'r> Steps<'r> {
             spans.into_iter().any(|written| written.topic == note.topic)
         };
         if earlier >= later
-            || [pair.earlier_session(), pair.later_session()].into_iter().flatten().any(wrote_it)
+            || [pair.earlier_session(), pair.later_session()]
+                .iter()
+                .flatten()
+                .any(|session| wrote_it(session))
         {
             return None;
         }

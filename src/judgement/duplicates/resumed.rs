@@ -28,7 +28,7 @@ pub(super) struct Restart<'r> {
 impl<'r> Restart<'r> {
     /// That of an episode of two sessions, whose copies have times of their own.
     pub(super) fn of(episode: &Episode<'r>) -> Option<Self> {
-        let (earlier, later) = (episode.earlier_session?, episode.later_session?);
+        let (earlier, later) = (episode.earlier_session.as_ref()?, episode.later_session.as_ref()?);
         let own_times = episode.all(|pair| pair.level >= Level::E4) && episode.sessions().len() == 2;
         let first = episode.pairs().filter_map(|pair| pair.earlier.client_timestamp).min()?;
         let (lived, began) = (earlier.first_timestamp()?, later.first_timestamp()?);

@@ -38,8 +38,10 @@ fn in_one_batch(pair: &Pair<'_>) -> bool {
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
-    let writer =
-        episode.later_session.map_or_else(|| "one client".to_owned(), |s| format!("session {}", s.name));
+    let writer = episode
+        .later_session
+        .as_ref()
+        .map_or_else(|| "one client".to_owned(), |s| format!("session {}", s.name));
     let one_batch = episode.count(in_one_batch);
     let in_one_go = one_batch == episode.surplus();
     let across = episode.count(|p| p.earlier.producer_epoch != p.later.producer_epoch);

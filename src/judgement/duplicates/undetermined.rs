@@ -22,7 +22,7 @@ fn is_single_content(episode: &Episode<'_>) -> bool {
 }
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
-    if let (Some(earlier), Some(later)) = (episode.earlier_session, episode.later_session)
+    if let (Some(earlier), Some(later)) = (&episode.earlier_session, &episode.later_session)
         && earlier.name != later.name
         && is_single_content(episode)
     {
