@@ -134,6 +134,7 @@ mod decoder {
                 Err(Why::NoSchema) => Part::Undecodable(Undecoded::NoSchema),
                 Err(Why::NotOfSchema) => Part::Undecodable(Undecoded::NotOfSchema),
                 Err(Why::NoSingleValue) => Part::Undecodable(Undecoded::NoSingleValue),
+                Err(Why::BeyondLimits) => Part::Undecodable(Undecoded::BeyondLimits),
             }
         }
     }

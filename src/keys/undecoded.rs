@@ -21,6 +21,9 @@ pub enum Undecoded {
     /// There is a record, a list or a map at that place of the schema.
     #[error("a record, a list or a map is there")]
     NoSingleValue,
+    /// The value is deeper, or more is in it, than is looked at.
+    #[error("the value is deeper, or holds more, than is looked at")]
+    BeyondLimits,
     /// The records of a batch cannot be read at all.
     #[error("the batch cannot be read")]
     UnreadableBatch,
@@ -28,13 +31,14 @@ pub enum Undecoded {
 
 impl Undecoded {
     /// All reasons, in the order in which they are counted.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::NotJson,
         Self::NotUtf8,
         Self::LoneSurrogate,
         Self::NoSchema,
         Self::NotOfSchema,
         Self::NoSingleValue,
+        Self::BeyondLimits,
         Self::UnreadableBatch,
     ];
 
@@ -48,6 +52,7 @@ impl Undecoded {
             Self::NoSchema => "no-schema",
             Self::NotOfSchema => "not-of-schema",
             Self::NoSingleValue => "no-single-value",
+            Self::BeyondLimits => "beyond-limits",
             Self::UnreadableBatch => "unreadable-batch",
         }
     }

@@ -3,22 +3,32 @@
 //! The library parses schemas. Values are walked over here, because it builds whole values, as deep
 //! and as large as their bytes say: bytes that somebody may have written to end the process.
 //!
+//! A type may take no bytes at all: null, a fixed of no size, a record of nothing else. Doubled often enough, or counted in
+//! a list, such values would take ages without a byte being read; which types these are is decided once, and only
+//! what is looked for in them is gone after.
+//!
 //! Source: Avro 1.12, "Binary encoding". Unions are looked through, logical types are what they are
 //! stored as.
 
 use crate::{Member, Undecoded};
 use apache_avro::Schema;
 use apache_avro::schema::{InnerDecimalSchema, Name, UuidSchema};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Values inside of values: what is deeper has no key that anybody would name.
 const DEEPEST: usize = 64;
+/// Values inside of a value that are gone through whatever its size, and for each of its bytes as many as a record may
+/// have fields that take none.
+const STEPS: usize = 1 << 16;
+const STEPS_A_BYTE: usize = 64;
 
 /// A schema with all types to which it refers.
 #[derive(Debug)]
 pub(crate) struct AvroSchema {
     root: Schema,
     names: HashMap<Name, Schema>,
+    /// Records that take no bytes.
+    empty: HashSet<Name>,
 }
 
 impl AvroSchema {
@@ -29,12 +39,17 @@ impl AvroSchema {
         for schema in others.iter().chain([&root]) {
             collect_names(schema, &mut names);
         }
-        Ok(Self { root, names })
+        let empty = Empty::among(&names);
+        Ok(Self { root, names, empty })
     }
 
     /// The field at `path`. The value must end with the bytes.
     pub(crate) fn member(&self, bytes: &[u8], path: &[String]) -> Result<Option<Member>, Undecoded> {
-        let mut walk = Walk { names: &self.names, rest: bytes, items_left: bytes.len() };
+        let mut walk = Walk {
+            schema: self,
+            rest: bytes,
+            steps_left: bytes.len().saturating_mul(STEPS_A_BYTE).saturating_add(STEPS),
+        };
         let found = walk.value(&self.root, Some(path), 0)?;
         if !walk.rest.is_empty() {
             return Err(Undecoded::NotOfSchema);
@@ -44,6 +59,49 @@ impl AvroSchema {
             Found::Member(member) => Ok(Some(member)),
             Found::Composite => Err(Undecoded::NoSingleValue),
         }
+    }
+}
+
+/// Finds the records that take no bytes.
+struct Empty<'s> {
+    names: &'s HashMap<Name, Schema>,
+    /// What was decided. A record that is inside of itself has no value at all, and is not one of them.
+    known: HashMap<&'s Name, bool>,
+}
+
+impl<'s> Empty<'s> {
+    fn among(names: &'s HashMap<Name, Schema>) -> HashSet<Name> {
+        let mut this = Self { names, known: HashMap::new() };
+        let is_empty = |schema: &&'s Schema| this.takes_no_bytes(schema);
+        let empty = names.values().filter(is_empty).filter_map(|schema| match schema {
+            Schema::Record(record) => Some(record.name.clone()),
+            _ => None,
+        });
+        empty.collect()
+    }
+
+    fn takes_no_bytes(&mut self, schema: &'s Schema) -> bool {
+        match schema {
+            Schema::Record(record) => {
+                if let Some(&known) = self.known.get(&record.name) {
+                    return known;
+                }
+                self.known.insert(&record.name, false);
+                let empty = record.fields.iter().all(|field| self.takes_no_bytes(&field.schema));
+                self.known.insert(&record.name, empty);
+                empty
+            }
+            Schema::Ref { name } => self.names.get(name).is_some_and(|schema| self.takes_no_bytes(schema)),
+            other => is_empty_scalar(other),
+        }
+    }
+}
+
+fn is_empty_scalar(schema: &Schema) -> bool {
+    match schema {
+        Schema::Null => true,
+        Schema::Fixed(of) => of.size == 0,
+        _ => false,
     }
 }
 
@@ -77,18 +135,20 @@ enum Found {
 }
 
 struct Walk<'a> {
-    names: &'a HashMap<Name, Schema>,
+    schema: &'a AvroSchema,
     rest: &'a [u8],
-    /// Items of arrays and maps that may still come. A null takes no byte, and blocks of them that each claim as many
-    /// as the value has bytes would take a square of its length: together there are no more than bytes.
-    items_left: usize,
+    steps_left: usize,
 }
 
 impl<'a> Walk<'a> {
     /// Reads one value; `path` leads to what is looked for in it.
     fn value(&mut self, schema: &Schema, path: Option<&[String]>, depth: usize) -> Result<Found, Undecoded> {
+        self.steps_left = self.steps_left.checked_sub(1).ok_or(Undecoded::BeyondLimits)?;
+        if path.is_none() && self.takes_no_bytes(schema) {
+            return Ok(Found::Nothing);
+        }
         if depth > DEEPEST {
-            return Err(Undecoded::NotOfSchema);
+            return Err(Undecoded::BeyondLimits);
         }
         let here = path.is_some_and(<[String]>::is_empty);
         let single = |member: Member| if here { Found::Member(member) } else { Found::Nothing };
@@ -147,52 +207,76 @@ impl<'a> Walk<'a> {
                 if here { Found::Composite } else { found }
             }
             Schema::Array(of) => {
-                let mut at = 0_u64;
-                let found = self.blocks(|walk| {
-                    let inside = behind(path, &at.to_string());
-                    at += 1;
-                    Ok((walk.value(&of.items, inside, depth + 1)?, inside.is_some()))
-                })?;
+                let (mut at, mut found) = (0_u64, Found::Nothing);
+                let wanted = path.and_then(<[String]>::split_first);
+                if self.takes_no_bytes(&of.items) {
+                    while let Some(claimed) = self.block()? {
+                        let end = at.saturating_add(claimed);
+                        if let Some((index, inside)) = wanted
+                            && index.parse().is_ok_and(|index| (at..end).contains(&index))
+                        {
+                            found = self.value(&of.items, Some(inside), depth + 1)?;
+                        }
+                        at = end;
+                    }
+                } else {
+                    while let Some(claimed) = self.block()? {
+                        for _ in 0..self.no_more_than_bytes(claimed)? {
+                            let inside = behind(path, &at.to_string());
+                            let value = self.value(&of.items, inside, depth + 1)?;
+                            if inside.is_some() {
+                                found = value;
+                            }
+                            at += 1;
+                        }
+                    }
+                }
                 if here { Found::Composite } else { found }
             }
             Schema::Map(of) => {
-                let found = self.blocks(|walk| {
-                    let name = std::str::from_utf8(walk.bytes()?).map_err(|_| Undecoded::NotOfSchema)?;
-                    let inside = behind(path, name);
-                    Ok((walk.value(&of.types, inside, depth + 1)?, inside.is_some()))
-                })?;
+                let mut found = Found::Nothing;
+                while let Some(claimed) = self.block()? {
+                    for _ in 0..self.no_more_than_bytes(claimed)? {
+                        let name = std::str::from_utf8(self.bytes()?).map_err(|_| Undecoded::NotOfSchema)?;
+                        let inside = behind(path, name);
+                        let value = self.value(&of.types, inside, depth + 1)?;
+                        if inside.is_some() {
+                            found = value;
+                        }
+                    }
+                }
                 if here { Found::Composite } else { found }
             }
             Schema::Ref { name } => {
-                let schema = self.names.get(name).ok_or(Undecoded::NoSchema)?;
+                let schema = self.schema.names.get(name).ok_or(Undecoded::NoSchema)?;
                 return self.value(schema, path, depth + 1);
             }
         })
     }
 
-    /// The items of an array or map, in blocks.
-    fn blocks(
-        &mut self,
-        mut item: impl FnMut(&mut Self) -> Result<(Found, bool), Undecoded>,
-    ) -> Result<Found, Undecoded> {
-        let mut found = Found::Nothing;
-        loop {
-            let count = self.long()?;
-            if count == 0 {
-                return Ok(found);
+    fn takes_no_bytes(&self, schema: &Schema) -> bool {
+        match schema {
+            Schema::Record(record) => self.schema.empty.contains(&record.name),
+            Schema::Ref { name } => {
+                self.schema.empty.contains(name) || self.schema.names.get(name).is_some_and(is_empty_scalar)
             }
-            if count < 0 {
-                self.long()?;
-            }
-            let claimed = usize::try_from(count.unsigned_abs()).map_err(|_| Undecoded::NotOfSchema)?;
-            self.items_left = self.items_left.checked_sub(claimed).ok_or(Undecoded::NotOfSchema)?;
-            for _ in 0..claimed {
-                let (value, is_wanted) = item(self)?;
-                if is_wanted {
-                    found = value;
-                }
-            }
+            other => is_empty_scalar(other),
         }
+    }
+
+    /// How many items the next block of an array or map has; none where it ends.
+    fn block(&mut self) -> Result<Option<u64>, Undecoded> {
+        let count = self.long()?;
+        if count < 0 {
+            self.long()?;
+        }
+        Ok((count != 0).then_some(count.unsigned_abs()))
+    }
+
+    /// So many items that each take a byte at least.
+    fn no_more_than_bytes(&self, claimed: u64) -> Result<usize, Undecoded> {
+        let claimed = usize::try_from(claimed).ok().filter(|claimed| *claimed <= self.rest.len());
+        claimed.ok_or(Undecoded::NotOfSchema)
     }
 
     fn take(&mut self, count: usize) -> Result<&'a [u8], Undecoded> {

@@ -49,6 +49,8 @@ pub enum Undecoded {
     NotOfSchema,
     /// There is a record, a list or a map at that place.
     NoSingleValue,
+    /// The value is deeper, or more is in it, than is looked at.
+    BeyondLimits,
 }
 
 impl Schemas {
@@ -86,7 +88,7 @@ impl Schemas {
         }
         let schema = self.avro.only().ok_or(Undecoded::NoSchema)?;
         match frame.map(|(_, rest)| schema.member(rest, path)) {
-            Some(found) if found != Err(Undecoded::NotOfSchema) => found,
+            Some(found) if !matches!(found, Err(Undecoded::NotOfSchema | Undecoded::BeyondLimits)) => found,
             _ => schema.member(value, path),
         }
     }

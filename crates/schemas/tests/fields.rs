@@ -99,23 +99,77 @@ fn a_schema_may_refer_to_types_in_other_files() {
     assert_eq!(schemas.avro(&framed(3, b"\x06"), &path("/buyer/no")), other("3"));
 }
 
+/// A zigzag number.
+fn long(number: i64) -> Vec<u8> {
+    let mut bits = (number << 1 ^ number >> 63).cast_unsigned();
+    let mut out = Vec::new();
+    while bits > 0x7f {
+        out.push(u8::try_from(bits & 0x7f).unwrap() | 0x80);
+        bits >>= 7;
+    }
+    out.push(u8::try_from(bits).unwrap());
+    out
+}
+
 #[test]
 fn hostile_avro_ends_in_no_time() {
     let list = r#"{"type":"record","name":"Node","fields":[{"name":"next","type":["null","Node"]}]}"#;
     let nested = schemas(&[("node.avsc", list.as_bytes())]).unwrap();
     let deep = vec![2_u8; 10_000_000];
-    assert_eq!(nested.avro(&deep, &path("/next/next")), Err(Undecoded::NotOfSchema));
-    let nulls =
-        r#"{"type":"record","name":"N","fields":[{"name":"a","type":{"type":"array","items":"null"}}]}"#;
-    let many = schemas(&[("n.avsc", nulls.as_bytes())]).unwrap();
+    assert_eq!(nested.avro(&deep, &path("/next/next")), Err(Undecoded::BeyondLimits));
+    let string = schemas(&[("s.avsc", br#""string""#)]).unwrap();
     let count = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0];
-    assert_eq!(many.avro(&count, &path("/a/0")), Err(Undecoded::NotOfSchema));
-    // Each of 700,000 blocks claims 100,000 nulls, which take no byte: walked over, they would take hours.
-    let blocks = [[0xc0, 0x9a, 0x0c].repeat(700_000), vec![0]].concat();
-    assert_eq!(many.avro(&blocks, &path("/a/0")), Err(Undecoded::NotOfSchema));
-    assert_eq!(many.avro(&[4, 0], &path("/a/0")), Ok(None), "two nulls in two bytes");
-    let long = schemas(&[("s.avsc", br#""string""#)]).unwrap();
-    assert_eq!(long.avro(&count, &[]), Err(Undecoded::NotOfSchema));
+    assert_eq!(string.avro(&count, &[]), Err(Undecoded::NotOfSchema));
+    // Ten thousand fields without a byte in each of a hundred thousand records of one byte: no schema of anybody's.
+    let nulls: Vec<String> = (0..10_000).map(|n| format!(r#"{{"name":"n{n}","type":"null"}}"#)).collect();
+    let wide = format!(
+        r#"{{"type":"array","items":{{"type":"record","name":"W","fields":[{{"name":"i","type":"int"}},{}]}}}}"#,
+        nulls.join(",")
+    );
+    let wide = schemas(&[("w.avsc", wide.as_bytes())]).unwrap();
+    let value = |items: usize| [long(items.try_into().unwrap()), vec![0; items + 1]].concat();
+    assert_eq!(wide.avro(&value(5), &path("/4/i")), other("0"));
+    assert_eq!(wide.avro(&value(5), &path("/4/n9999")), Ok(None));
+    assert_eq!(wide.avro(&value(100_000), &path("/4/i")), Err(Undecoded::BeyondLimits));
+}
+
+#[test]
+fn values_that_take_no_byte_take_no_time() {
+    let record = |items: &str| {
+        format!(
+            r#"{{"type":"record","name":"T","fields":[{{"name":"e","type":{items}}},{{"name":"id","type":"string"}}]}}"#
+        )
+    };
+    // 2^29 empty records inside of one.
+    let doubled = (1..30).fold(r#"{"type":"record","name":"E0","fields":[]}"#.to_owned(), |inside, n| {
+        format!(
+            r#"{{"type":"record","name":"E{n}","fields":[{{"name":"a","type":{inside}}},{{"name":"b","type":"E{}"}}]}}"#,
+            n - 1
+        )
+    });
+    let doublings = schemas(&[("t.avsc", record(&doubled).as_bytes())]).unwrap();
+    assert_eq!(doublings.avro(b"\x02a", &path("/id")), text("a"));
+    assert_eq!(doublings.avro(b"\x02a", &path("/e/a/b/b")), Err(Undecoded::NoSingleValue));
+    assert_eq!(doublings.avro(b"\x02a", &path("/e/a/c")), Ok(None));
+    // As many of each kind as a number can say.
+    for items in [r#""null""#, &doubled, r#"{"type":"fixed","name":"F","size":0}"#] {
+        let list = format!(r#"{{"type":"array","items":{items}}}"#);
+        let many = schemas(&[("t.avsc", record(&list).as_bytes())]).unwrap();
+        let value = [long(i64::MAX), long(i64::MIN), long(0), long(0), b"\x02a".to_vec()].concat();
+        assert_eq!(many.avro(&value, &path("/id")), text("a"), "{items}");
+        let value = [long(5).repeat(700_000), long(0), b"\x02a".to_vec()].concat();
+        assert_eq!(many.avro(&value, &path("/id")), text("a"), "{items}");
+    }
+    let nulls = schemas(&[("t.avsc", record(r#"{"type":"array","items":"null"}"#).as_bytes())]).unwrap();
+    assert_eq!(nulls.avro(b"\x04\x00\x02a", &path("/e/0")), Ok(None));
+    let fixed = record(r#"{"type":"array","items":{"type":"fixed","name":"F","size":0}}"#);
+    let fixed = schemas(&[("t.avsc", fixed.as_bytes())]).unwrap();
+    assert_eq!(fixed.avro(b"\x04\x00\x02a", &path("/e/1")), Ok(Some(Member::Bytes(Vec::new()))));
+    assert_eq!(fixed.avro(b"\x04\x00\x02a", &path("/e/2")), Ok(None));
+    // A record inside of itself has no value.
+    let own = record(r#""T""#);
+    let own = schemas(&[("t.avsc", own.as_bytes())]).unwrap();
+    assert_eq!(own.avro(b"\x02a", &path("/id")), Err(Undecoded::BeyondLimits));
 }
 
 #[test]

@@ -107,7 +107,7 @@ pub struct Part {
 #[serde(rename_all = "camelCase")]
 pub struct UndecodedReport {
     /// `not-json`, `not-utf8`, `lone-surrogate`, `unreadable-batch`, `no-schema`, `not-of-schema`,
-    /// `no-single-value`; others may follow.
+    /// `no-single-value`, `beyond-limits`; others may follow.
     pub reason: String,
     /// How many records.
     pub records: u64,
