@@ -5,9 +5,9 @@
 //! answer does not depend on the threads. What is kept of a topic stays within its share of the
 //! memory ([`Observer`]).
 
-use super::assemble::coverage_of;
+use super::assemble::{coverage_of, tell_keys};
 use super::batches::BatchReader;
-use super::lanes::unreadable_records;
+use super::lanes::{RecordCounts, unreadable_records};
 use super::options::AuditOptions;
 use super::pass::Subject;
 use super::prepare::{Prepared, partition_count, prepare};
@@ -15,7 +15,7 @@ use super::watch::Stage;
 use crate::error::AuditError;
 use crate::format::SegmentItem;
 use crate::input::Inventory;
-use crate::keys::KeySpec;
+use crate::keys::{Identity, KeySpec, Keyed, Undecoded, identify};
 use crate::plan::adviser::{Candidate, Observer};
 use crate::plan::{PlanFile, PlannedTopic, TopicPlan};
 use crate::report::answer::Reading;
@@ -26,6 +26,8 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// Fields of a topic that are listed, the best first.
 const LISTED: usize = 20;
+/// Topics that are looked at side by side, at most.
+const AT_ONCE: usize = 16;
 /// Places of damage that are listed.
 const DAMAGE: usize = 100;
 
@@ -49,17 +51,22 @@ pub struct Advice {
 /// # Errors
 /// [`AuditError`] when the run cannot start.
 pub fn advise(options: &AuditOptions) -> Result<Advice, AuditError> {
-    super::in_pool(options, |threads| {
+    super::in_pool(options, |_| {
         let prepared = prepare(options)?;
         let subjects = prepared.subjects(options, None);
-        let looked = prepared.topics.all.len().min(threads).max(1);
+        let topics = prepared.topics.all.len();
+        // Whatever the threads: how much is kept of a topic decides which values are followed.
+        let looked = topics.clamp(1, AT_ONCE);
         let memory = usize::try_from(options.memory.limit / 4).unwrap_or(usize::MAX) / looked;
         options.watch.enter(Stage::Reading);
         options.watch.expect(prepared.inventory.partitions.iter().map(|dir| dir.bytes).sum());
-        let looks: Vec<Look> = (0..prepared.topics.all.len())
+        let look = |topic| (topic, look_at(topic, &prepared, &subjects, options, memory));
+        let mut looks: Vec<(usize, Look)> = (0..looked)
             .into_par_iter()
-            .map(|topic| look_at(topic, &prepared, &subjects, options, memory))
+            .flat_map_iter(|lane| (lane..topics).step_by(looked).map(look))
             .collect();
+        looks.sort_by_key(|(topic, _)| *topic);
+        let looks: Vec<Look> = looks.into_iter().map(|(_, look)| look).collect();
         let mut advice = Advice {
             keys: KeysReport::default(),
             coverage: coverage(&prepared.inventory, &looks),
@@ -95,6 +102,7 @@ struct Look {
     candidates: Vec<Candidate>,
     batches: u64,
     records: u64,
+    counts: RecordCounts,
     control_batches: u64,
     bytes_read: u64,
     damage: Vec<DamageReport>,
@@ -122,7 +130,7 @@ fn look_at(
     let mut reader = BatchReader::new(&prepared.large);
     let led = topic.partitions.iter().filter(|&&at| prepared.leaders.get(at) == Some(&at));
     for subject in led.filter_map(|&at| subjects.get(at)) {
-        look.read(subject, &mut observer, &mut reader, options);
+        look.read(subject, &plan.identity, &mut observer, &mut reader, options);
     }
     look.candidates = observer.candidates();
     look
@@ -132,6 +140,7 @@ impl Look {
     fn read(
         &mut self,
         subject: &Subject<'_>,
+        identity: &Identity,
         observer: &mut Observer,
         reader: &mut BatchReader<'_>,
         options: &AuditOptions,
@@ -180,14 +189,22 @@ impl Look {
                 self.newest = self
                     .newest
                     .max(crate::units::Timestamp::from_disk(batch.header.max_timestamp).map(|t| t.0));
+                let told = self.counts.total();
                 let read = reader.for_each_record(&batch, |record| {
                     self.records += 1;
                     // What lies below the log start no consumer gets.
                     if record.offset >= start {
                         observer.take(batch.header.producer_id, record);
+                        self.counts.count(match identity {
+                            Identity::Key(spec) => identify(spec, record, |_| {}),
+                            Identity::Content => Keyed::Yes,
+                        });
                     }
                 });
                 if let Err(error) = read {
+                    let all = u64::from(batch.header.records_count.unwrap_or(0));
+                    let told = self.counts.total() - told;
+                    self.counts.add_undecoded(Undecoded::UnreadableBatch, all.saturating_sub(told));
                     self.damage.push(DamageReport::new(file.clone(), &unreadable_records(&batch, &error)));
                 }
             }
@@ -232,10 +249,11 @@ fn candidate_report(candidate: &Candidate, suggested: bool) -> CandidateReport {
 }
 
 fn coverage(inventory: &Inventory, looks: &[Look]) -> Coverage {
-    let mut coverage = coverage_of(inventory);
+    let (mut coverage, mut counts) = (coverage_of(inventory), RecordCounts::default());
     for look in looks {
         coverage.batches += look.batches;
         coverage.records += look.records;
+        counts.add(look.counts);
         coverage.control_batches += look.control_batches;
         coverage.bytes_read += look.bytes_read;
         coverage.damage.extend(look.damage.iter().cloned());
@@ -243,5 +261,6 @@ fn coverage(inventory: &Inventory, looks: &[Look]) -> Coverage {
     }
     coverage.damage_omitted = u64::try_from(coverage.damage.len().saturating_sub(DAMAGE)).unwrap_or(0);
     coverage.damage.truncate(DAMAGE);
+    tell_keys(&mut coverage, counts);
     coverage
 }

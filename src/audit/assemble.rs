@@ -4,6 +4,7 @@ use super::compared::Agreement;
 use super::deleted::Deleted;
 use super::groups::KeyCounts;
 use super::internal_topics::InternalTopics;
+use super::lanes::RecordCounts;
 use super::options::{AuditOptions, Records, SnapshotStates};
 use super::pass::PartitionOutcome;
 use super::positions;
@@ -16,6 +17,7 @@ use crate::facts::{
 use crate::finding::{Code, Event, Finding, Gap, GapReason, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
+use crate::keys::Undecoded;
 use crate::plan::adviser::Candidate;
 use crate::plan::{RepeatsOf, TopicPlan};
 use crate::relations::{
@@ -332,7 +334,7 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
     }
     coverage.names.sort_unstable();
     coverage.names.dedup();
-    let mut undecoded = BTreeMap::new();
+    let mut keyed = RecordCounts::default();
     for (at, dir, outcome) in parts.dirs() {
         let beside = match (parts.leads(at), dir.internal) {
             (false, _) => Some(&mut coverage.replicas),
@@ -348,12 +350,7 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         coverage.records += outcome.facts.records;
         coverage.control_batches += outcome.facts.control_batches;
         if !dir.internal {
-            coverage.records_keyed += outcome.counts.keyed;
-            coverage.records_without_key += outcome.counts.without_key;
-            for (why, records) in outcome.counts.undecoded() {
-                coverage.records_undecoded += records;
-                *undecoded.entry(why).or_insert(0) += records;
-            }
+            keyed.add(outcome.counts);
         }
         let unfollowed = outcome.not_followed.detail();
         coverage.notes.extend(unfollowed.map(|detail| Note::about(dir.display.clone(), detail)));
@@ -372,10 +369,7 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
     }
     coverage.replicas_compared = parts.agreement.map(|agreement| agreement.compared);
     coverage.replicas_agreeing = parts.agreement.map(|agreement| agreement.agreeing);
-    coverage.undecoded = undecoded
-        .into_iter()
-        .map(|(why, records)| UndecodedReport { reason: why.name().to_owned(), records })
-        .collect();
+    tell_keys(&mut coverage, keyed);
     coverage.damage_omitted = count(coverage.damage.len().saturating_sub(parts.listed()));
     coverage.damage.truncate(parts.listed());
     coverage.notes.extend(parts.deleted.iter().map(|(topic, deleted)| deleted.note(topic)));
@@ -724,4 +718,13 @@ pub(super) fn transactional_id(value: &str) -> TransactionalId {
 
 fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+/// What became of the keys of all records.
+pub(super) fn tell_keys(coverage: &mut Coverage, counts: RecordCounts) {
+    coverage.records_keyed = counts.keyed;
+    coverage.records_without_key = counts.without_key;
+    coverage.records_undecoded = counts.not_decoded();
+    let told = |(why, records): (Undecoded, u64)| UndecodedReport { reason: why.name().to_owned(), records };
+    coverage.undecoded = counts.undecoded().map(told).collect();
 }

@@ -56,7 +56,7 @@ impl RecordCounts {
         }
     }
 
-    fn add_undecoded(&mut self, why: Undecoded, records: u64) {
+    pub(super) fn add_undecoded(&mut self, why: Undecoded, records: u64) {
         for (count, _) in self.undecoded.iter_mut().zip(Undecoded::ALL).filter(|(_, reason)| *reason == why) {
             *count += records;
         }
@@ -72,7 +72,7 @@ impl RecordCounts {
         Undecoded::ALL.into_iter().zip(self.undecoded).filter(|(_, records)| *records > 0)
     }
 
-    fn count(&mut self, keyed: Keyed) {
+    pub(super) fn count(&mut self, keyed: Keyed) {
         match keyed {
             Keyed::Yes => self.keyed += 1,
             Keyed::Without => self.without_key += 1,

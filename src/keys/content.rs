@@ -48,6 +48,7 @@ impl Mask {
     /// A sentence that says what is known.
     pub fn add(&mut self, field: &str) -> Result<(), String> {
         match field.split_once(':') {
+            Some(("json", "")) => return Err(format!("field {field:?}: the pointer is empty")),
             Some(("json", pointer)) => self.json.push(pointer.parse()?),
             Some(("header", name)) if !name.is_empty() => self.headers.push(name.as_bytes().to_vec()),
             _ => return Err(format!("field {field:?}: known are json:/pointer and header:NAME")),

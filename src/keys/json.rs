@@ -391,17 +391,27 @@ fn walk_scalars(raw: &str, at: &JsonPointer, left: &mut usize, each: &mut dyn Fn
         for (name, value) in members {
             walk_scalars(value.get(), &at.child(&name), left, each);
         }
+    } else if !at.tokens.is_empty() && time_array(raw).is_some() {
+        hand_out(raw, at, left, each);
     } else if raw.starts_with('[')
         && let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(raw)
     {
         for (index, element) in elements.iter().enumerate() {
             walk_scalars(element.get(), &at.child(&index.to_string()), left, each);
         }
-    } else if *left > 0 {
+    } else {
+        hand_out(raw, at, left, each);
+    }
+}
+
+fn hand_out(raw: &str, at: &JsonPointer, left: &mut usize, each: &mut dyn FnMut(&JsonPointer, &str)) {
+    // The whole document is no member: it is what could not be taken apart.
+    if *left > 0 && !at.tokens.is_empty() {
         *left -= 1;
         each(at, raw);
     }
 }
+
 
 /// Reads a document in the quick way and with the parser: where the quick way answers at all, both say the same.
 ///
@@ -430,6 +440,29 @@ pub fn both_ways_agree(document: &[u8], pointers: &[JsonPointer], limit: usize) 
     let mut keep = |at: &JsonPointer, raw: &str| parsed.push((at.clone(), raw.to_owned()));
     assert!(scalars_parsed(text, limit, &mut keep), "the parser takes it for no JSON");
     assert_eq!(quick, parsed);
+}
+
+/// Year, month, day, hour, minute, and as far as they are there second and nanosecond: how Jackson writes a
+/// `LocalDateTime` or a `ZonedDateTime` by default. And how many bytes of the text that is.
+#[must_use]
+pub fn time_array(text: &str) -> Option<([i64; 7], usize)> {
+    const RANGES: [std::ops::RangeInclusive<i64>; 7] =
+        [1900..=2099, 1..=12, 1..=31, 0..=23, 0..=59, 0..=60, 0..=999_999_999];
+    let inside = text.strip_prefix('[')?;
+    // A longer one is none.
+    let end = inside.bytes().take(64).position(|byte| byte == b']')?;
+    let (mut numbers, mut count) = ([0; 7], 0);
+    for number in inside.get(..end)?.split(',') {
+        let digits = number.trim();
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.parse().ok().filter(|_| is_number)?;
+        if !RANGES.get(count)?.contains(&number) {
+            return None;
+        }
+        *numbers.get_mut(count)? = number;
+        count += 1;
+    }
+    (count >= 5).then_some((numbers, end + 2))
 }
 
 #[cfg(test)]
@@ -551,5 +584,24 @@ mod tests {
         let first = masked(r#"{"id":1,"sentAt":5,"meta":{"nonce":"x","v":1}}"#);
         assert_eq!(first, masked(r#"{"id":1,"sentAt":6,"meta":{"nonce":"y","v":1}}"#));
         assert_ne!(first, masked(r#"{"id":1,"sentAt":5,"meta":{"nonce":"x","v":2}}"#));
+    }
+
+    #[test]
+    fn a_time_in_an_array_is_one_scalar_and_other_arrays_are_taken_apart() {
+        // The second document is left to the parser.
+        for document in [
+            r#"{"at":[2025,11,29,14,3,20,123000000],"n":[2025,13,29,14,3],"d":[2025,11,29],"l":[2025, 11, 29, 14, 3]}"#,
+            r#"{"\u0061t":[2025,11,29,14,3,20,123000000],"n":[2025,13,29,14,3],"d":[2025,11,29],"l":[2025, 11, 29, 14, 3]}"#,
+        ] {
+            let mut found = Vec::new();
+            assert!(scalars(document.as_bytes(), 99, &mut |pointer, raw| found
+                .push((pointer.to_string(), raw.to_owned()))));
+            assert_eq!(found.len(), 1 + 5 + 3 + 1, "{found:?}");
+            assert_eq!(found[0], ("/at".to_owned(), "[2025,11,29,14,3,20,123000000]".to_owned()));
+            assert_eq!(found[9], ("/l".to_owned(), "[2025, 11, 29, 14, 3]".to_owned()));
+        }
+        let mut found = 0;
+        assert!(scalars(b"[2025,11,29,14,3]", 99, &mut |_, _| found += 1));
+        assert_eq!(found, 5, "a document is no member of itself");
     }
 }

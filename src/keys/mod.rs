@@ -28,7 +28,7 @@ mod spec;
 mod undecoded;
 
 pub use content::{Content, Mask, SieveMask, masked_content};
-pub use json::{JsonPointer, Member as JsonMember, member as json_member, scalars};
+pub use json::{JsonPointer, Member as JsonMember, member as json_member, scalars, time_array};
 pub use partitioner::{KeyHashes, Partitioner};
 pub use schema::Schemas;
 pub use spec::{KeyPart, KeySpec, KeySpecError, Part};

@@ -177,16 +177,24 @@ impl FromStr for KeySpec {
     type Err = KeySpecError;
 
     fn from_str(text: &str) -> Result<Self, KeySpecError> {
+        let refuse = |reason: &str| Err(KeySpecError { given: text.to_owned(), reason: reason.to_owned() });
         let mut parts = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
             let end = joint(rest).unwrap_or(rest.len());
             let (one, behind) = rest.split_at(end);
+            if one.is_empty() {
+                return refuse("nothing stands in front of a +");
+            }
+            // A pattern may end with one.
+            if behind.is_empty() && one.ends_with('+') && !one.starts_with("regex:") {
+                return refuse("nothing stands behind the last +");
+            }
             parts.push(one.parse()?);
             rest = behind.strip_prefix('+').unwrap_or(behind);
         }
         if parts.is_empty() {
-            return Err(KeySpecError { given: text.to_owned(), reason: "it is empty".to_owned() });
+            return refuse("it is empty");
         }
         Ok(Self { parts })
     }
@@ -207,6 +215,12 @@ impl FromStr for KeyPart {
         match text.split_once(':') {
             None if text == "record-key" => Ok(Self::RecordKey),
             None if text == "value" => Ok(Self::Value),
+            Some(("key-json", "")) => {
+                Err(refuse("the pointer is empty: the whole key is --key record-key".to_owned()))
+            }
+            Some(("json" | "avro" | "protobuf", "")) => {
+                Err(refuse("the pointer is empty: the whole value is --key value".to_owned()))
+            }
             Some(("header", "")) => Err(refuse("the header has no name".to_owned())),
             Some(("header", name)) => Ok(Self::Header(name.to_owned())),
             Some(("json", pointer)) => pointer.parse().map(Self::Json).map_err(refuse),
@@ -355,6 +369,26 @@ mod tests {
         for text in ["", "keys", "header:", "json:payment", "xml:/a"] {
             let error = text.parse::<KeySpec>().unwrap_err().to_string();
             assert!(error.contains("record-key"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_key_with_an_empty_part_is_refused() {
+        for key in [
+            "",
+            "json:",
+            "key-json:",
+            "json:/a+",
+            "+json:/a",
+            "json:/a++",
+            "json:/a+json:",
+            "record-key+",
+            "avro:",
+        ] {
+            assert!(key.parse::<KeySpec>().is_err(), "{key}");
+        }
+        for key in ["json:/", "json:/a+b", "json:/a+json:/b", "regex:(a)b+", "regex:(a)+json:/b"] {
+            assert_eq!(key.parse::<KeySpec>().unwrap().to_string(), key);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! they are times that run with the order of writing, nonces, or counters.
 
 use super::sample::Sample;
-use crate::keys::{JsonPointer, scalars};
+use crate::keys::{JsonPointer, scalars, time_array};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
@@ -105,6 +105,9 @@ pub(super) fn is_running_time(sample: &Sample, values: &[(usize, String)]) -> bo
 pub(super) fn as_time(text: &str) -> Option<i64> {
     const YEAR_2005: f64 = 1.1e9;
     const YEAR_2100: f64 = 4.2e9;
+    if text.starts_with('[') {
+        return of_array(text);
+    }
     let text = text.trim_matches('"');
     // Most texts are no numbers and no times: neither begins with anything else.
     if !text.as_bytes().first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte)) {
@@ -116,6 +119,13 @@ pub(super) fn as_time(text: &str) -> Option<i64> {
             .find(|unit| (YEAR_2005..YEAR_2100).contains(&(number / unit)))
             .map(|unit| rounded(number / unit * 1e3));
     }
+    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+}
+
+/// The same of a time in an array.
+fn of_array(text: &str) -> Option<i64> {
+    let ([year, month, day, hour, minute, second, nanos], _) = time_array(text)?;
+    let text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}Z");
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }
 
@@ -283,6 +293,10 @@ mod tests {
         assert_eq!(as_time("\"2023-11-14T22:13:20.005Z\""), Some(1_700_000_000_005));
         assert_eq!(as_time(".17e10"), Some(1_700_000_000_000));
         assert_eq!(as_time("+002023-11-14T22:13:20.005Z"), Some(1_700_000_000_005));
+        assert_eq!(as_time("[2023,11,14,22,13,20,5000000]"), Some(1_700_000_000_005));
+        assert_eq!(as_time("[2023, 11, 14, 22, 13]"), Some(1_699_999_980_000));
+        assert_eq!(as_time("[2023,13,14,22,13]"), None);
+        assert_eq!(as_time("[2023,11,14]"), None);
         assert_eq!(as_time("inf"), None);
         assert_eq!(as_time("1037"), None);
         assert_eq!(as_time("\"order-1\""), None);

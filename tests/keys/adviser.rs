@@ -1,6 +1,7 @@
 //! The adviser: which fields it suggests, which it must not, and plans.
 
 use super::{START, json_of, run, write_topic};
+use dedup_audit::testkit::{SegmentBuilder, batch};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -333,4 +334,83 @@ fn hostile_values_reach_no_terminal() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("record-key"), "{text}");
     assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+}
+
+/// 1,200 payments of one process, and of the next, from the thousandth on; `beside` makes what stands beside the id.
+fn restarted(beside: fn(u64, u64) -> Value) -> Vec<(i64, Value)> {
+    let one = |process: i64, id: u64, written: u64, at: u64| {
+        let mut value = beside(written, at);
+        value["paymentId"] = json!(nonce(id));
+        value["amount"] = json!(1 + mixed(id) % 99);
+        value["customer"] = json!(mixed(id + 5_000) % 90);
+        (process, value)
+    };
+    let first = (0..1200).map(|n| one(10, n, n, n));
+    let second = (1000..2000).map(|n| one(11, n, n - 1000, n + 200));
+    first.chain(second).collect()
+}
+
+fn write_processes(home: &Path, topic: &str, records: &[(i64, Value)]) {
+    let mut sequences = std::collections::BTreeMap::new();
+    let log = records.iter().zip(0..).fold(SegmentBuilder::new(), |log, ((process, value), at)| {
+        let sequence: &mut i32 = sequences.entry(process).or_default();
+        let one = batch()
+            .producer(*process, 0, *sequence)
+            .time(START + at * 137)
+            .record(None::<Vec<u8>>, value.to_string());
+        *sequence += 1;
+        log.batch(one)
+    });
+    std::fs::create_dir_all(home.join(topic)).unwrap();
+    std::fs::write(home.join(topic).join("00000000000000000000.log"), log.bytes()).unwrap();
+}
+
+#[test]
+fn an_id_is_found_beside_a_counter_that_begins_anew_with_each_process() {
+    let home = tempfile::tempdir().unwrap();
+    write_processes(home.path(), "payments-0", &restarted(|written, _| json!({"seq": written})));
+    assert_eq!(suggested(home.path()), ["json:/paymentId"]);
+    let report = json_of(&["scan", home.path().to_str().unwrap(), "--format", "json"]);
+    assert_eq!(report["topics"][0]["identity"]["suggestions"][0]["key"], "json:/paymentId");
+
+    // A number that goes on with the next process names something: the customer is no event beside it.
+    let home = tempfile::tempdir().unwrap();
+    write_processes(home.path(), "payments-0", &restarted(|_, at| json!({"orderNo": at})));
+    let suggested = suggested(home.path());
+    assert!(!suggested.contains(&"json:/customer".to_owned()), "{suggested:?}");
+}
+
+#[test]
+fn an_id_is_found_beside_a_time_that_is_an_array() {
+    let home = tempfile::tempdir().unwrap();
+    let beside = |_, at: u64| {
+        let seconds = at * 137 / 1000;
+        json!({"sentAt": [2025, 11, 29, 14 + seconds / 3600, seconds / 60 % 60, seconds % 60, at * 137 % 1000 * 1_000_000]})
+    };
+    write_processes(home.path(), "payments-0", &restarted(beside));
+    assert_eq!(suggested(home.path()), ["json:/paymentId"]);
+    let report = json_of(&["scan", home.path().to_str().unwrap(), "--format", "json"]);
+    assert_eq!(report["topics"][0]["identity"]["volatile"], json!(["json:/sentAt"]));
+}
+
+#[test]
+fn keys_counts_what_lacks_the_key_that_was_asked_for_as_scan_does() {
+    let home = tempfile::tempdir().unwrap();
+    let values = ["{\"id\":1}", "{\"id\":null}", "{}", "{\"id\"", "{\"id\":\"\\ud800\"}", "{\"id\":1}"];
+    let records: Vec<_> = values.iter().map(|value| (None, value.as_bytes().to_vec())).collect();
+    super::write_bytes(home.path(), "odd-0", &records);
+    let of = |command: &str| {
+        let answer =
+            json_of(&[command, home.path().to_str().unwrap(), "--key", "json:/id", "--format", "json"]);
+        let coverage = &answer["coverage"];
+        json!([
+            coverage["recordsKeyed"],
+            coverage["recordsWithoutKey"],
+            coverage["recordsUndecoded"],
+            coverage["undecoded"]
+        ])
+    };
+    assert_eq!(of("keys"), of("scan"));
+    let undecoded = json!([{"reason": "not-json", "records": 1}, {"reason": "lone-surrogate", "records": 1}]);
+    assert_eq!(of("keys"), json!([2, 2, 2, undecoded]));
 }

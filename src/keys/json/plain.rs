@@ -201,6 +201,12 @@ impl<'a> Scan<'a> {
                     goes_on = self.goes_on(b'}')?;
                 }
             }
+            b'[' if !at.tokens.is_empty()
+                && let Some((_, length)) = text.get(self.at..).and_then(super::time_array) =>
+            {
+                super::hand_out(text.get(self.at..self.at + length)?, at, left, each);
+                self.at += length;
+            }
             b'[' => {
                 let mut goes_on = self.opens(b']')?;
                 let mut index = 0;

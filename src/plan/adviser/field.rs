@@ -36,6 +36,7 @@ pub(super) struct Field {
     pub(super) numbers: u64,
     /// How it behaves from one record of a writer to the next.
     pub(super) neighbours: Agreement,
+    climb: Climb,
     /// Values with a larger hash are not followed.
     limit: u64,
     values: HashMap<u64, Value, BuildHasherDefault<Hashed>>,
@@ -65,6 +66,45 @@ impl Agreement {
             self.equal += if one == other { 1 } else { 0 };
         }
     }
+}
+
+/// How a number behaves from one record of a writer to the next.
+#[derive(Clone, Copy, Debug, Default)]
+struct Climb {
+    steps: u64,
+    /// Steps up by a little: others may have got the numbers between.
+    up: u64,
+    /// How often it began anew near zero, far below where it had been.
+    begun: u64,
+    largest: u64,
+}
+
+impl Climb {
+    /// The largest step that counts something.
+    const STEP: u64 = 64;
+    /// Where it begins anew is at most one part of so many of where it had been.
+    const NEAR_ZERO: u64 = 20;
+
+    fn take(&mut self, before: Option<u64>, now: u64) {
+        if let Some(before) = before {
+            self.steps += 1;
+            self.up += u64::from(now > before && now - before <= Self::STEP);
+        }
+        let is_new = before.is_none_or(|before| now < before);
+        self.begun += u64::from(is_new && now < self.largest / Self::NEAR_ZERO);
+        self.largest = self.largest.max(now);
+    }
+
+    const fn begins_anew(self) -> bool {
+        self.begun > 0 && self.up * 100 >= self.steps * 95
+    }
+}
+
+/// A whole number, also one between quotes.
+pub(super) fn whole(bytes: &[u8]) -> Option<u64> {
+    let digits = bytes.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(bytes);
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()
 }
 
 /// One value of a field.
@@ -133,6 +173,7 @@ impl Field {
             fractions: 0,
             numbers: 0,
             neighbours: Agreement { both: 0, equal: 0 },
+            climb: Climb::default(),
             limit: u64::MAX,
             values: HashMap::default(),
             largest: BinaryHeap::new(),
@@ -208,6 +249,16 @@ impl Field {
     /// Takes what the field was in the record before and is in this one, of the same writer.
     pub(super) fn step(&mut self, before: ValueHash, now: ValueHash) {
         self.neighbours.take(before, now);
+    }
+
+    /// Takes the number that it is in this record, and that of the record before of the same writer, if there was one.
+    pub(super) fn climbs(&mut self, before: Option<u64>, now: u64) {
+        self.climb.take(before, now);
+    }
+
+    /// Whether it counts what a process writes, and begins anew with the next process.
+    pub(super) fn is_of_a_process(&self) -> bool {
+        self.climb.begins_anew()
     }
 
     /// Of a million pairs of records that are picked blindly, in how many both have the same value.

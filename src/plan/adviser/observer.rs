@@ -1,6 +1,6 @@
 //! Takes records apart into fields and keeps what is known of each field.
 
-use super::field::{Field, Seen, ValueHash, join};
+use super::field::{Field, Seen, ValueHash, join, whole};
 use super::verdict::{self, Candidate};
 use crate::format::Record;
 use crate::keys::{Content, JsonPointer, KeyPart, KeySpec, Mask, scalars};
@@ -37,8 +37,17 @@ pub struct Observer {
     found: Vec<(usize, Range<usize>)>,
     bytes: Vec<u8>,
     hashes: Vec<ValueHash>,
+    /// By field the number that it is.
+    numbers: Vec<Option<u64>>,
     /// The fields of the last record of some writers.
-    writers: BTreeMap<ProducerId, Vec<ValueHash>>,
+    writers: BTreeMap<ProducerId, Last>,
+}
+
+/// The last record of a writer: its fields, and the numbers among them.
+#[derive(Debug, Default)]
+struct Last {
+    hashes: Vec<ValueHash>,
+    numbers: Vec<Option<u64>>,
 }
 
 /// Which field is which.
@@ -87,6 +96,7 @@ impl Observer {
             found: Vec::new(),
             bytes: Vec::new(),
             hashes: Vec::new(),
+            numbers: Vec::new(),
             writers: BTreeMap::new(),
         }
     }
@@ -127,19 +137,30 @@ impl Observer {
     fn note(&mut self, writer: ProducerId, content: u64, value: Option<&[u8]>) {
         self.hashes.clear();
         self.hashes.resize(self.fields.len(), 0);
+        self.numbers.clear();
+        self.numbers.resize(self.fields.len(), None);
         for (at, place) in &self.found {
-            if let (Some(hash), Some(bytes)) = (self.hashes.get_mut(*at), self.bytes.get(place.clone())) {
+            if let (Some(hash), Some(number), Some(bytes)) =
+                (self.hashes.get_mut(*at), self.numbers.get_mut(*at), self.bytes.get(place.clone()))
+            {
                 *hash = u32::try_from(xxh3_64(bytes) >> 32).unwrap_or(0).max(1);
+                *number = whole(bytes);
             }
         }
-        if let Some(before) = self.writers.get(&writer) {
-            for ((field, before), now) in self.fields.iter_mut().zip(before).zip(&self.hashes) {
-                field.step(*before, *now);
-            }
-        } else if self.writers.len() == WRITERS {
+        if !self.writers.contains_key(&writer) && self.writers.len() == WRITERS {
             self.writers.clear();
         }
-        self.writers.entry(writer).or_default().clone_from(&self.hashes);
+        let before = self.writers.entry(writer).or_default();
+        for ((field, before), now) in self.fields.iter_mut().zip(&before.hashes).zip(&self.hashes) {
+            field.step(*before, *now);
+        }
+        for ((at, field), now) in self.fields.iter_mut().enumerate().zip(&self.numbers) {
+            if let Some(now) = now {
+                field.climbs(before.numbers.get(at).copied().flatten(), *now);
+            }
+        }
+        before.hashes.clone_from(&self.hashes);
+        before.numbers.clone_from(&self.numbers);
         let (most, hashes) = (self.most_values(), self.hashes.as_slice().into());
         for (at, place) in &self.found {
             if let (Some(field), Some(bytes)) = (self.fields.get_mut(*at), self.bytes.get(place.clone())) {

@@ -298,7 +298,7 @@ impl<'f> Topic<'f> {
             let never_repeats = repeats.followed == repeats.distinct;
             if agrees(*agreement, AGREES) {
                 agree |= tells_apart;
-            } else if !is_time && !never_repeats && !other.masked {
+            } else if !is_time && !never_repeats && !other.masked && !other.is_of_a_process() {
                 return Others::Differ(other_part.clone());
             }
         }
