@@ -150,6 +150,9 @@ pub(super) fn relations_base(
                 compacted: logs
                     .iter()
                     .any(|(context, _)| context.topic == plan.topic && context.is_compacted()),
+                contents: plan.contents,
+                client_times: plan.client_times,
+                masked_ids: plan.masked_ids.iter().map(ToString::to_string).collect(),
             })
             .collect(),
         partitions: partitions.collect(),

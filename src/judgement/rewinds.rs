@@ -471,6 +471,9 @@ mod tests {
                 chosen_by_user: false,
                 volatile: Vec::new(),
                 every_repeat: false,
+                contents: crate::plan::Contents::default(),
+                client_times: crate::plan::ClientTimes::default(),
+                masked_ids: Vec::new(),
                 compacted: false,
             }],
             partitions: vec![PartitionNote {

@@ -412,7 +412,6 @@ fn hand_out(raw: &str, at: &JsonPointer, left: &mut usize, each: &mut dyn FnMut(
     }
 }
 
-
 /// Reads a document in the quick way and with the parser: where the quick way answers at all, both say the same.
 ///
 /// # Panics

@@ -2,7 +2,7 @@
 //! they are times that run with the order of writing, nonces, or counters.
 
 use super::sample::Sample;
-use crate::keys::{JsonPointer, scalars, time_array};
+use crate::keys::{JsonPointer, KeyPart, scalars, time_array};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
@@ -16,6 +16,53 @@ pub(super) enum FieldName {
     Json(JsonPointer),
     /// A header.
     Header(Vec<u8>),
+}
+
+impl FieldName {
+    /// The field as a key.
+    pub(super) fn as_key(&self) -> KeyPart {
+        match self {
+            Self::Json(pointer) => KeyPart::Json(pointer.clone()),
+            Self::Header(name) => KeyPart::Header(String::from_utf8_lossy(name).into_owned()),
+        }
+    }
+
+    /// Whether its name is that of an id, and not of one that is made anew for each attempt to send.
+    pub(super) fn is_called_an_id(&self) -> bool {
+        let name = match self {
+            Self::Json(pointer) => pointer.tokens().last().map_or(String::new(), String::clone),
+            Self::Header(name) => String::from_utf8_lossy(name).into_owned(),
+        };
+        let words = words_of(&name);
+        let is_one_of = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
+        is_one_of(&IDS) && !is_one_of(&OF_AN_ATTEMPT)
+    }
+}
+
+/// Words that call a field an id.
+const IDS: [&str; 5] = ["id", "uuid", "guid", "ulid", "uid"];
+/// Words that call it one of the attempt, and not of the event.
+const OF_AN_ATTEMPT: [&str; 9] =
+    ["trace", "span", "request", "correlation", "attempt", "nonce", "session", "send", "delivery"];
+
+/// The words of a name, in small letters: `paymentId`, `payment_id` and `PaymentID` have the same two.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before_is_small = false;
+    for letter in name.chars() {
+        let begins = !letter.is_alphanumeric() || letter.is_uppercase() && before_is_small;
+        if begins {
+            words.push(String::new());
+        }
+        if letter.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(letter.to_lowercase());
+        }
+        before_is_small = letter.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 impl fmt::Display for FieldName {
@@ -348,6 +395,21 @@ mod tests {
         ])));
         assert!(!is_nonce(&values(&["\"order-2026-000001\"", "\"order-2026-000001\""])));
         assert!(!is_nonce(&values(&["\"order-00001\"", "\"order-00002\""])));
+    }
+
+    #[test]
+    fn an_id_is_called_so() {
+        let json = |pointer: &str| FieldName::Json(pointer.parse().unwrap());
+        for id in ["/id", "/data/paymentId", "/payment_id", "/PaymentID", "/event-uuid", "/uuid"] {
+            assert!(json(id).is_called_an_id(), "{id}");
+        }
+        assert!(FieldName::Header(b"ce_id".to_vec()).is_called_an_id());
+        for other in
+            ["/nonce", "/traceId", "/paid", "/x_request_id", "/correlationId", "/valid", "", "/ids/0"]
+        {
+            assert!(!json(other).is_called_an_id(), "{other}");
+        }
+        assert!(!FieldName::Header(b"traceparent".to_vec()).is_called_an_id());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! for is never replaced; `auto` never picks a field of the payload by itself.
 
 pub mod adviser;
+mod alike;
 mod chance;
 mod fields;
 mod file;
@@ -14,13 +15,16 @@ mod state;
 mod versions;
 mod volatile;
 
+pub use alike::Contents;
 pub use file::{PlanError, PlanFile, PlannedTopic};
-pub use sample::{Sample, SampleRecord};
+pub use sample::{ClientTimes, Sample, SampleRecord};
 pub use versions::VersionField;
 pub use volatile::VolatileField;
 
 use crate::keys::{Identity, KeyPart, KeySpec, Mask, SieveMask};
 use adviser::{Candidate, Observer};
+use alike::Likeness;
+use chance::Repeated;
 use fields::Fields;
 
 /// What the user asked for.
@@ -80,6 +84,12 @@ pub struct TopicPlan {
     pub sieve: SieveMask,
     /// Why each of its fields does not count.
     pub volatile: Vec<VolatileField>,
+    /// Those of them that are called ids, random and never the same twice: they may name the event.
+    pub masked_ids: Vec<KeyPart>,
+    /// Whether contents tell events of one key apart.
+    pub contents: Contents,
+    /// How fine the times are that clients write.
+    pub client_times: ClientTimes,
     /// Fields of the sample that may identify the events better, the best first.
     pub suggestions: Vec<Candidate>,
     /// Pairs of fields that may do so together where no single field does.
@@ -90,10 +100,11 @@ impl TopicPlan {
     /// Whether a field says more than the identity that was chosen.
     #[must_use]
     pub fn would_add(&self, candidate: &Candidate) -> bool {
-        let Identity::Key(chosen) = &self.identity else { return candidate.suggested };
+        let is_masked_id = matches!(candidate.key.parts(), [part] if self.masked_ids.contains(part));
+        let Identity::Key(chosen) = &self.identity else { return candidate.suggested || is_masked_id };
         let same =
             *chosen == candidate.key || (candidate.goes_with_record_key && *chosen == KeySpec::record_key());
-        candidate.suggested && !same
+        is_masked_id || candidate.suggested && !same
     }
 }
 
@@ -173,6 +184,10 @@ pub fn decide(
     let fields = if topic.starts_with("__") { Fields::default() } else { Fields::of(sample) };
     let mut plan = identify(topic, choice, rules, cleanup, sample, &fields);
     plan.volatile = volatile::reasons(&plan.mask, &rules.ignored, sample, &fields);
+    if !plan.chosen_by_user {
+        plan.masked_ids = volatile::ids_in(&plan.mask, &rules.ignored, &fields);
+        plan.why.push_str(&may_be_an_id(&plan.masked_ids));
+    }
     if !plan.internal && !sample.records.is_empty() {
         let observed = |pairs| {
             let mut observer = Observer::new(plan.mask.clone(), ADVISER).with_pairs(pairs);
@@ -211,6 +226,9 @@ fn identify(
         sieve: SieveMask::of(&mask),
         mask,
         volatile: Vec::new(),
+        masked_ids: Vec::new(),
+        contents: Contents::default(),
+        client_times: sample.client_times(),
         suggestions: Vec::new(),
         pairs: Vec::new(),
     };
@@ -265,6 +283,22 @@ fn identify(
     // A key that most records repeat names something that reports again and again.
     let entity = all * 3 > records * 2;
     if !entity && (all * 20 <= records || repeats.other_content * 10 <= all) {
+        let contents = Likeness::of(sample, &mask).explains(repeats);
+        let has_ids = !volatile::ids_in(&mask, &rules.ignored, fields).is_empty();
+        let sign = match volatile::repeated(sample, &mask) {
+            Repeated::Never | Repeated::AsCopies => None,
+            _ if contents == Contents::Alike => Some("and records of different keys are as equal"),
+            _ if has_ids => Some("and an id tells them apart"),
+            Repeated::AsDrawn => Some("some of them several times"),
+            Repeated::AsByChance => None,
+        };
+        if let Some(sign) = sign {
+            return by_content(format!(
+                "of {records} sampled records {all} repeat an earlier record key, {} of them with the same content, but in no \
+                 order that copies have, {sign}: the record key may name an entity, so the content identifies an event",
+                repeats.same_content
+            ));
+        }
         let few = if records < FEW { " (few records)" } else { "" };
         let why = if all == 0 {
             format!(
@@ -278,7 +312,7 @@ fn identify(
                 names(cleanup, "the record key")
             )
         };
-        return plan(by_key, false, why, mask);
+        return TopicPlan { contents, ..plan(by_key, false, why, mask) };
     }
     // Where it is the number of repeats that tells, what they hold does not.
     let with = if repeats.other_content * 10 <= all {
@@ -305,6 +339,25 @@ fn may_name_it(kept: &[String]) -> String {
              {first}) or not (--ignore-field {first})",
             kept.join(" and ")
         ),
+    }
+}
+
+/// What is to be said where ids were taken for nonces.
+fn may_be_an_id(masked: &[KeyPart]) -> String {
+    match masked {
+        [] => String::new(),
+        [field] => format!(
+            "; {field} is never the same twice and does not count, as what is left without it comes again as copies do, or \
+             not at all: if it names the event, --key {field}"
+        ),
+        [first, ..] => {
+            let names: Vec<String> = masked.iter().map(KeyPart::to_string).collect();
+            format!(
+                "; {} are never the same twice and do not count, as what is left without them comes again as copies do, or not \
+                 at all: if one names the event, --key {first}",
+                names.join(" and ")
+            )
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::format::Record;
 use crate::keys::{Content, Mask};
 use crate::units::ProducerId;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
 /// Records of one topic, by partition and in offset order.
@@ -31,6 +32,20 @@ pub struct SampleRecord {
     /// All of it as it is.
     encoded: Vec<u8>,
 }
+
+/// How fine the times of records are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientTimes {
+    /// As producers write them.
+    #[default]
+    Milliseconds,
+    /// Many are whole seconds, and two events of one second have equal ones.
+    WholeSeconds,
+}
+
+/// Of so many times one that is a whole second is no accident.
+const COARSE: usize = 20;
 
 /// How often record keys repeat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +85,17 @@ impl Sample {
     pub fn repeats_itself(&self) -> bool {
         let distinct: HashSet<&[u8]> = self.records.iter().map(|record| record.encoded.as_slice()).collect();
         distinct.len() < self.records.len()
+    }
+
+    /// How fine the times are that clients write: of times in milliseconds one in a thousand is a whole second.
+    #[must_use]
+    pub fn client_times(&self) -> ClientTimes {
+        let whole = self.records.iter().filter(|record| record.client_timestamp % 1000 == 0).count();
+        if whole > 1 && whole * COARSE > self.records.len() {
+            ClientTimes::WholeSeconds
+        } else {
+            ClientTimes::Milliseconds
+        }
     }
 
     /// How often record keys repeat, and with what.

@@ -38,7 +38,7 @@ pub(super) fn find(sample: &Sample, fields: &Fields, identity: &Identity, mask: 
     let is_volatile = |found: &Mask| {
         found != mask
             && tells_apart(sample, identity, found)
-            && (*identity != Identity::Content || repeated(sample, found) != Repeated::AsByChance)
+            && (*identity != Identity::Content || !repeated(sample, found).is_by_chance())
     };
     // What is random and never the same may name the event where a time beside it does not.
     let volatile = [&found, &times].into_iter().find(|found| is_volatile(found)).unwrap_or(mask).clone();
@@ -57,7 +57,7 @@ pub(super) fn find(sample: &Sample, fields: &Fields, identity: &Identity, mask: 
 }
 
 /// How what is left without the masked fields comes again.
-fn repeated(sample: &Sample, mask: &Mask) -> Repeated {
+pub(super) fn repeated(sample: &Sample, mask: &Mask) -> Repeated {
     let mut numbers: HashMap<Vec<u8>, usize> = HashMap::new();
     let rest = sample.records.iter().map(|record| {
         let next = numbers.len();
@@ -69,6 +69,20 @@ fn repeated(sample: &Sample, mask: &Mask) -> Repeated {
         }
     });
     how_repeated(&rest.collect::<Vec<_>>())
+}
+
+/// Fields of `mask` that are random, never the same twice, and called an id: what looks like a nonce may name the event.
+pub(super) fn ids_in(mask: &Mask, asked: &Mask, fields: &Fields) -> Vec<KeyPart> {
+    let (names, asked) = (mask.names(), asked.names());
+    let is_masked = |name: &FieldName| {
+        let name = name.to_string();
+        names.contains(&name) && !asked.contains(&name)
+    };
+    let ids = fields
+        .by_name
+        .iter()
+        .filter(|(name, values)| name.is_called_an_id() && is_masked(name) && is_nonce(values));
+    ids.map(|(name, _)| name.as_key()).collect()
 }
 
 /// A field that does not count as content.

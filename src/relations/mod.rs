@@ -25,6 +25,7 @@ pub use sessions::SessionNotes;
 use crate::error::AuditError;
 use crate::facts::{GroupCommits, Resumed, Rewind, SourceOffset};
 use crate::finding::Visibility;
+use crate::plan::{ClientTimes, Contents};
 use crate::units::{ClusterNumber, FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +157,15 @@ pub struct TopicNote {
     /// Whether the cleaner takes older records of a key away.
     #[serde(default)]
     pub compacted: bool,
+    /// Whether contents tell events of one key apart.
+    #[serde(default)]
+    pub contents: Contents,
+    /// Fields among the volatile ones that are called ids and never the same twice: they may name the event.
+    #[serde(default)]
+    pub masked_ids: Vec<String>,
+    /// How fine the times are that clients write: equal ones of whole seconds say little.
+    #[serde(default)]
+    pub client_times: ClientTimes,
 }
 
 /// A partition directory.

@@ -4,6 +4,7 @@
 
 mod adviser;
 mod automatic;
+mod likeness;
 mod options;
 
 use dedup_audit::testkit::{SegmentBuilder, batch};

@@ -7,7 +7,7 @@ use super::alive::Alive;
 use super::episode::Episode;
 use super::pair::{Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were_told};
-use super::undetermined::equal_by_chance;
+use super::undetermined::{equal_but_for, equal_by_chance, names_the_event};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
 use crate::relations::SessionNote;
@@ -63,7 +63,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         more => format!("{more} producers"),
     };
     let by_chance = episode.is_as_by_chance();
-    let confidence = if by_chance { Confidence::Possible } else { Confidence::Likely };
+    let ids = episode.ids_that_differ();
+    let unsure = by_chance || ids.is_some();
+    let confidence = if unsure { Confidence::Possible } else { Confidence::Likely };
     Words {
         confidence,
         title: format!(
@@ -82,7 +84,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             cause("two instances work on the same events", Confidence::Likely)
         }),
         facts,
-        alternatives: by_chance.then(equal_by_chance).into_iter().chain([
+        alternatives: ids.as_deref().map(equal_but_for).or_else(|| by_chance.then(|| equal_by_chance(episode))).into_iter().chain([
             if behind == 0 {
                 dropped("resend-new-session", "the copies' writers did not begin after the originals")
             } else {
@@ -102,8 +104,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
         ])
         .collect(),
-        would_settle: by_chance
-            .then(|| "whether an id in the records tells these events apart (dedup-audit keys looks for one)".to_owned())
+        would_settle: ids.as_deref().map(names_the_event).or_else(|| by_chance
+            .then(|| "whether an id in the records tells these events apart (dedup-audit keys looks for one)".to_owned()))
             .into_iter()
             .chain(lines([
                 "which hosts and applications had these producer ids, and how they share the work",

@@ -7,6 +7,7 @@ use crate::finding::phrase::{offsets, range};
 use crate::finding::{
     BusinessKey, Cause, Code, Copy, Counts, Finding, Group, Level, TopicPartition, Visibility, Window,
 };
+use crate::plan::Contents;
 use crate::relations::{RelatedPair, Relations, SessionNote, StoredCopy, TopicNote};
 use crate::spill::Shelf;
 use std::cell::OnceCell;
@@ -25,6 +26,17 @@ const GAP: i64 = 2;
 /// Events that two producers wrote in one order over several partitions: a chance of less than one in a hundred, twice as
 /// many events taken together.
 const NO_CHANCE: usize = 6;
+/// Where records follow each other at once, what comes by chance one time in so many is none.
+const RARE: u128 = 20;
+/// The same where others stand between them.
+const RARER: u128 = 1000;
+/// A job does its work again after so long, and after a day or a month; a restart hardly.
+const LATER_RUN_MS: i64 = 15 * 60 * 1000;
+
+/// In how many orders so many may stand.
+fn orders(count: usize) -> u128 {
+    (1..=count as u128).fold(1, u128::saturating_mul)
+}
 
 /// Partitions that are told one by one.
 const PARTITIONS: usize = 4;
@@ -169,35 +181,61 @@ impl<'r> Episode<'r> {
             longest = longest.max(row);
             before = Some(place);
         }
-        longest
+        // As many in one order by chance, one time in as many as there are orders.
+        let is_none = longest >= NO_CHANCE && orders(longest) >= RARE.saturating_mul(self.surplus as u128);
+        if is_none { longest } else { 0 }
     }
 
-    /// How many different events stand in a row: surplus copies of one session behind each other repeat
-    /// originals in their order. A stretch that was written again shows long rows; single events that
-    /// happen to be equal do not, whichever sessions they are of.
+    /// How many different events stand in a row that no coincidence brings: surplus copies of one session behind each
+    /// other repeat originals in their order. A stretch that was written again shows long rows; single events that
+    /// happen to be equal do not, whichever sessions they are of. 0 where there is no such row.
+    ///
+    /// In a row are records between which their session wrote at most one other, in both places; so many by chance
+    /// alone would have to be met in a row among all that the earlier session wrote. Or they merely follow each other,
+    /// which of many pairs some always do, and more of them than chance makes.
     fn row_by_offsets(&self) -> usize {
-        let places = self.pairs().map(|p| {
-            let (later, earlier) = (&p.later, &p.earlier);
-            let session = later.session.map_or(-1, i64::from);
-            [
-                later.partition.into(),
-                later.offset.0,
-                earlier.partition.into(),
-                earlier.offset.0,
-                session,
-                p.group.into(),
-            ]
-        });
-        let follows = |a: &[i64; 6], b: &[i64; 6]| {
-            // A chain in which each copy repeats the one before is one event many times.
-            let same_places = (a[0], a[2], a[4]) == (b[0], b[2], b[4]);
-            same_places && a[3] < b[3] && (b[2], b[3]) != (a[0], a[1])
+        let originals = self.earlier_records().max(1);
+        let adjacent = self.longest(Place::is_next);
+        let steps = u32::try_from(adjacent.saturating_sub(1)).unwrap_or(u32::MAX);
+        if u128::from(originals).saturating_pow(steps) >= RARE.saturating_mul(self.surplus as u128) {
+            return adjacent;
+        }
+        let ordered = self.longest(|_, _| true);
+        // Of so many numbers in any order, one in as many as there are orders begins a row of that length.
+        if orders(ordered) >= RARER.saturating_mul(self.surplus as u128) { ordered } else { 0 }
+    }
+
+    /// Records of the earlier session in this topic; of originals that nobody is known to have written, all that may be
+    /// in their partition.
+    fn earlier_records(&self) -> u64 {
+        let of_topic = |partition| {
+            pair::partition(self.relations, partition).is_some_and(|note| note.topic == self.topic)
         };
+        if let Some(session) = &self.earlier_session {
+            return session
+                .spans
+                .iter()
+                .filter(|span| of_topic(span.partition))
+                .map(|span| span.records)
+                .sum();
+        }
+        let ends =
+            self.pairs().map(|pair| pair.later.offset.0).fold(None, |ends: Option<(i64, i64)>, one| {
+                Some(ends.map_or((one, one), |(first, last)| (first.min(one), last.max(one))))
+            });
+        ends.map_or(0, |(first, last)| first.abs_diff(last))
+    }
+
+    /// How many different events stand one behind the other in the order of their originals, each next to the one before
+    /// as `is_next` has it.
+    fn longest(&self, is_next: impl Fn(&Place, &Place) -> bool) -> usize {
+        let places = self.pairs().map(|pair| Place::of(&pair).0);
         let mut events = self.relations.groups.sorting();
         let (mut row, mut before) = (0, None);
-        for place in self.relations.groups.sorted(places) {
-            row += i64::from(!before.is_some_and(|before| follows(&before, &place)));
-            events.push([row, place[5]]);
+        for place in self.relations.groups.sorted(places).map(Place) {
+            row +=
+                i64::from(!before.is_some_and(|before| place.follows(&before) && is_next(&before, &place)));
+            events.push([row, place.0[5]]);
             before = Some(place);
         }
         let (mut longest, mut different, mut last) = (0, 0, [0; 2]);
@@ -220,16 +258,36 @@ impl<'r> Episode<'r> {
         topic.is_some_and(|topic| topic.identity == "content")
     }
 
-    /// Whether the events are told by their content alone, and nothing shows that what came again is the same: equal
-    /// events of an application are spread over a topic as chance has it.
+    /// Whether equal events of an application cannot be told from copies by what they say: the events are told by
+    /// their content alone, or by a key beside which hardly any two records differ.
+    pub(super) fn is_by_little(&self) -> bool {
+        self.is_by_content() || self.topic_note().is_some_and(|topic| topic.contents == Contents::Alike)
+    }
+
+    /// Whether what the events say does not tell them from copies, and nothing else shows that what came again is the
+    /// same: equal events of an application are spread over a topic as chance has it.
     ///
     /// Copies come with the client time of what they repeat, soon behind it, or go on where what the other session
     /// wrote goes on, whichever of the two is ahead; of half of them that is asked.
     pub(super) fn is_as_by_chance(&self) -> bool {
-        let in_a_row = |row: usize| row >= NO_CHANCE && row.saturating_mul(2) >= self.surplus();
-        self.is_by_content()
+        let in_a_row = |row: usize| row > 0 && row.saturating_mul(2) >= self.surplus();
+        self.is_by_little()
             && self.in_order().saturating_mul(2) < self.surplus()
             && !in_a_row(self.row_by_clocks())
+    }
+
+    /// Fields that are called ids and differ between copies that are so far apart that two runs of a job may have
+    /// written them, each with an id of its own.
+    pub(super) fn ids_that_differ(&self) -> Option<String> {
+        let ids = &self.topic_note()?.masked_ids;
+        let first = ids.first()?;
+        let is_later_run = |pair: &Pair<'_>| {
+            let (earlier, later) = (pair.earlier.client_timestamp, pair.later.client_timestamp);
+            let delay = later.zip(earlier).and_then(|(later, earlier)| later.checked_sub(earlier));
+            pair.level == Level::E5 && delay.is_none_or(|delay| delay.saturating_abs() >= LATER_RUN_MS)
+        };
+        let differ = self.count(is_later_run).saturating_mul(2) >= self.surplus();
+        differ.then(|| if ids.len() == 1 { first.clone() } else { ids.join(" and ") })
     }
 
     /// How many copies stand as copies do.
@@ -238,7 +296,7 @@ impl<'r> Episode<'r> {
             let offsets = pair.later.offset.0.checked_sub(pair.earlier.offset.0);
             pair.same_partition() && offsets.is_some_and(|offsets| (0..=SOON).contains(&offsets))
         };
-        let stands_alone = |pair: &Pair<'_>| pair.level <= Level::E3 || behind_each_other(pair);
+        let stands_alone = |pair: &Pair<'_>| pair.has_telling_time() || behind_each_other(pair);
         // The same session first, so that it does not matter which of two instances was ahead.
         let places = self.pairs().map(|pair| {
             let place = |copy: &StoredCopy| {
@@ -599,6 +657,46 @@ impl<'r> Episode<'r> {
                 "{hidden} of {all} surplus copies are hidden from read_committed consumers (aborted, or at or behind an open transaction)"
             )
         })
+    }
+}
+
+/// Where a copy and its original stand: the partition and offset of the copy, those of the original, the session of the
+/// copy, the event, and the two sequences, −1 where there is none.
+#[derive(Clone, Copy)]
+struct Place([i64; 8]);
+
+impl Place {
+    fn of(pair: &Pair<'_>) -> Self {
+        let (later, earlier) = (&pair.later, &pair.earlier);
+        let sequence = |copy: &StoredCopy| copy.sequence.map_or(-1, |sequence| i64::from(sequence.get()));
+        Self([
+            later.partition.into(),
+            later.offset.0,
+            earlier.partition.into(),
+            earlier.offset.0,
+            later.session.map_or(-1, i64::from),
+            pair.group.into(),
+            sequence(later),
+            sequence(earlier),
+        ])
+    }
+
+    /// Whether both copies and originals stand in one order.
+    fn follows(&self, before: &Self) -> bool {
+        let (a, b) = (&before.0, &self.0);
+        // A chain in which each copy repeats the one before is one event many times.
+        (a[0], a[2], a[4]) == (b[0], b[2], b[4]) && a[3] < b[3] && (b[2], b[3]) != (a[0], a[1])
+    }
+
+    /// Whether their sessions wrote at most one record between them, in both places.
+    fn is_next(before: &Self, next: &Self) -> bool {
+        let near = |at: usize| {
+            let step = next.0[at].checked_sub(before.0[at]);
+            step.is_some_and(|step| (1..=GAP).contains(&step))
+        };
+        // What others wrote between them has no sequence of theirs.
+        let have_sequences = before.0[6] >= 0 && before.0[7] >= 0;
+        have_sequences && near(6) && near(7) || near(1) && near(3)
     }
 }
 

@@ -473,7 +473,8 @@ fn forgive_publications(relations: &Relations, codes: &mut Codes) -> Repeated {
 /// stretch that was written anew.
 fn forgive_returning_states(relations: &Relations, codes: &mut Codes) {
     let is_alone = |pair: &Pair<'_>| {
-        let comes_up = || pair.level > Level::E3 && pair.is_by_content() && pair.writers.sessions >= SESSIONS;
+        let comes_up =
+            || !pair.has_telling_time() && pair.is_by_content() && pair.writers.sessions >= SESSIONS;
         pair.later.behind_other_content || comes_up()
     };
     if !codes.with(relations, Code::ResendNewSession).any(|(_, pair)| is_alone(&pair)) {

@@ -10,7 +10,7 @@ use super::phrase::{leader_changes, pairs_of, records, session_life, were_told};
 use super::publication::{News, Overlap};
 use super::reread;
 use super::resumed::Restart;
-use super::undetermined::equal_by_chance;
+use super::undetermined::{equal_but_for, equal_by_chance, names_the_event, what_tells};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::moment;
 use crate::finding::{Confidence, Level, Visibility};
@@ -123,7 +123,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     } else {
         None
     };
-    let weak = episode.is_by_content() && (row < ROW || !whole && episode.is_as_by_chance());
+    let weak = episode.is_by_little() && (row < ROW || !whole && episode.is_as_by_chance());
+    let ids = episode.ids_that_differ();
     let sessions = episode.sessions();
     if sessions.len() > 2 {
         facts.push(format!("{} sessions wrote these events one after the other", sessions.len()));
@@ -164,8 +165,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
         );
     }
-    let confidence =
-        if weak || publications.is_some() || is_news { Confidence::Possible } else { Confidence::Likely };
+    let confidence = if weak || publications.is_some() || is_news || ids.is_some() {
+        Confidence::Possible
+    } else {
+        Confidence::Likely
+    };
     Words {
         confidence,
         title: format!(
@@ -194,6 +198,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "a restart under another transactional.id, which could not end what the instance before had left open, and did its work again"
             } else if publications.is_some() {
                 "a job that publishes its whole state at each run, by design, or restarts that always begin at the same position"
+            } else if ids.is_some() {
+                "two runs of a job that each made records of their own, or a restart that read on from an old position"
             } else if is_news {
                 "a list that is published again at each run, or a restart that read one of several inputs again"
             } else if weak {
@@ -234,12 +240,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "broker-dedup-lost",
                 "the writer's identity differs, so the broker had nothing to compare",
             ),
-            if weak && row >= ROW {
-                equal_by_chance()
+            if let Some(ids) = &ids {
+                equal_but_for(ids)
+            } else if weak && row >= ROW {
+                equal_by_chance(episode)
             } else if weak {
                 kept(
                     "equal events",
-                    "no key tells these events apart, and they do not come again in a row: they may be different events with equal content",
+                    format!(
+                        "{}, and they do not come again in a row: they may be different events with equal content",
+                        what_tells(episode)
+                    ),
                 )
             } else if row >= ROW {
                 dropped("equal events", "a whole row of different events came again in its old order")
@@ -251,13 +262,14 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             },
         ])
         .collect(),
-        would_settle: vec![
+        would_settle: ids.iter().map(|ids| names_the_event(ids)).chain([
             format!("the application's log {}: restarts, and the position it began from", between(episode)),
             match &restart {
                 Some(restart) => format!("whether group {} is that of the application (dedup-audit offsets shows its commits)", restart.group()),
                 None => "the committed positions of its group (dedup-audit offsets), if it reads another topic".to_owned(),
             },
-        ],
+        ])
+        .collect(),
         advice: if done_twice {
             done_twice_advice()
         } else if let Some((earlier, later)) = other_ids {

@@ -1,7 +1,10 @@
 //! A surplus copy and the copy that it repeats, with the questions that mechanisms ask of them.
 
 use crate::finding::Level;
-use crate::relations::{PartitionNote, RelatedPair, Relations, SessionNote, SessionSpan, StoredCopy};
+use crate::plan::{ClientTimes, Contents};
+use crate::relations::{
+    PartitionNote, RelatedPair, Relations, SessionNote, SessionSpan, StoredCopy, TopicNote,
+};
 use crate::units::Offset;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -19,6 +22,9 @@ impl Deref for Pair<'_> {
         &self.row
     }
 }
+
+/// Times that are multiples of this are coarse where many are.
+const WHOLE_MS: i64 = 1000;
 
 /// In which order a session's begin and a record stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,8 +112,32 @@ impl<'r> Pair<'r> {
 
     /// Whether the topic's events are told by their content, because no key does.
     pub(super) fn is_by_content(&self) -> bool {
-        let topic = usize::try_from(self.topic).ok().and_then(|at| self.relations.topics.get(at));
-        topic.is_some_and(|topic| topic.identity == "content")
+        self.topic_note().is_some_and(|topic| topic.identity == "content")
+    }
+
+    /// Whether what the topic's events say does not tell equal ones from copies: no key does, or one beside which hardly
+    /// any two records differ.
+    pub(super) fn is_by_little(&self) -> bool {
+        self.is_by_content() || self.topic_note().is_some_and(|topic| topic.contents == Contents::Alike)
+    }
+
+    fn topic_note(&self) -> Option<&'r TopicNote> {
+        usize::try_from(self.topic).ok().and_then(|at| self.relations.topics.get(at))
+    }
+
+    /// Whether both copies have one client time that two events hardly share: one in milliseconds. Where clients write
+    /// whole seconds, or no time at all, equal events have equal times. A batch that the broker could have recognised
+    /// has more than a time in common.
+    pub(super) fn has_telling_time(&self) -> bool {
+        let is_whole = |time: i64| time % WHOLE_MS == 0;
+        let coarse = self.topic_note().is_some_and(|topic| topic.client_times == ClientTimes::WholeSeconds);
+        match self.level {
+            Level::E1 if self.later.producer_id.is_protected() => true,
+            Level::E1 | Level::E2 | Level::E3 => {
+                self.later.client_timestamp.is_some_and(|time| !(coarse && is_whole(time)))
+            }
+            Level::E4 | Level::E5 | Level::Other(_) => false,
+        }
     }
 
     pub(super) fn partition(&self, copy: &StoredCopy) -> Option<&'r PartitionNote> {

@@ -2,10 +2,9 @@
 //!
 //! Where the content stands for the event, because no key does, an application that writes the same
 //! content again and again means each of them. Such records are counted as updates, not accused.
-//! Equal client times, or equal batches, are evidence all the same.
+//! Equal client times, or equal batches, are evidence all the same, unless the times are whole seconds.
 
 use super::pair::Pair;
-use crate::finding::Level;
 
 /// Copies of one content that a session may have written by mistake: a double send, and one more.
 const BY_MISTAKE: u32 = 3;
@@ -30,11 +29,14 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
         return false;
     }
     let by_mistake = if pair.is_by_content() { BY_MISTAKE } else { BY_MISTAKE_WITH_KEY };
-    pair.level > Level::E3 && mean_it(pair, by_mistake)
+    !pair.has_telling_time() && mean_it(pair, by_mistake)
 }
 
 /// Whether the key had another content in between, within one session: open, paid, open. A session
 /// that sends again sends what it has just sent.
 fn is_returning_state(pair: &Pair<'_>) -> bool {
-    pair.level > Level::E3 && pair.same_session() && pair.same_partition() && pair.later.behind_other_content
+    !pair.has_telling_time()
+        && pair.same_session()
+        && pair.same_partition()
+        && pair.later.behind_other_content
 }

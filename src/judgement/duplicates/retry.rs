@@ -8,6 +8,7 @@
 use super::episode::Episode;
 use super::pair::Pair;
 use super::phrase::{are, leader_changes, pairs_of, records};
+use super::undetermined::coarse_times;
 use super::{Words, cause, connectors, dropped, kept, lines};
 use crate::finding::phrase::duration;
 use crate::finding::{Confidence, Level};
@@ -18,7 +19,9 @@ use crate::units::Offset;
 const LATE_MS: i64 = 10 * 60 * 1000;
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
-    pair.level == Level::E1 && pair.same_partition()
+    // Of two equal events that are written in one second a batch of one record each is the same.
+    let tells = pair.has_telling_time() || pair.later.batch.records > 1 || !pair.is_by_little();
+    pair.level == Level::E1 && pair.same_partition() && tells
 }
 
 /// The batches that came again as they were.
@@ -129,9 +132,15 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             duration(latest)
         ));
     }
+    let coarse = coarse_times(episode).filter(|_| !episode.pairs().any(|pair| pair.has_telling_time()));
+    facts.extend(coarse.clone());
     facts.extend(pairs_of(episode));
     Words {
-        confidence: if late || double_send { Confidence::Possible } else { Confidence::Likely },
+        confidence: if late || double_send || coarse.is_some() {
+            Confidence::Possible
+        } else {
+            Confidence::Likely
+        },
         title: format!(
             "{copies} of {} {} stored again {}, without idempotence",
             episode.topic_name(),

@@ -9,6 +9,7 @@ use super::episode::Episode;
 use super::new_session::{both_committed, done_twice_advice};
 use super::pair::Pair;
 use super::phrase::{delay, pairs_of, records, were_told};
+use super::undetermined::{equal_but_for, equal_by_chance};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::Confidence;
 
@@ -70,8 +71,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         facts.push("originals and copies are in committed transactions of their own".to_owned());
     }
     facts.extend(pairs_of(episode));
-    // Without a key, equal events of one application look the same as a double send.
-    let confidence = if episode.is_by_content() { Confidence::Possible } else { Confidence::Likely };
+    // Without a key, equal events of one application look the same as a double send; so do those that say nothing
+    // beside it.
+    let by_chance = episode.is_as_by_chance();
+    let ids = episode.ids_that_differ();
+    let unsure = episode.is_by_content() || by_chance || ids.is_some();
+    let confidence = if unsure { Confidence::Possible } else { Confidence::Likely };
     Words {
         confidence,
         title: format!(
@@ -89,14 +94,21 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         )),
         facts,
         alternatives: vec![
-            kept(
-                "equal events",
-                if episode.is_by_content() {
-                    "two real events with equal content look the same; a business key would decide"
-                } else {
-                    "the business key is equal as well; they are two events only if it is not unique to one"
-                },
-            ),
+            if let Some(ids) = &ids {
+                equal_but_for(ids)
+            } else if episode.is_by_content() {
+                kept(
+                    "equal events",
+                    "two real events with equal content look the same; a business key would decide",
+                )
+            } else if by_chance {
+                equal_by_chance(episode)
+            } else {
+                kept(
+                    "equal events",
+                    "the business key is equal as well; they are two events only if it is not unique to one",
+                )
+            },
             if in_one_go {
                 dropped(
                     "retry-without-idempotence",

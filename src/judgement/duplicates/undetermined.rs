@@ -6,6 +6,7 @@
 //! sessions are there to see, but not that it is one event.
 
 use super::episode::Episode;
+use super::pair::Pair;
 use super::phrase::{are, delay, pairs_of, records};
 use super::{Words, borders, connectors, dropped, kept, lines};
 use crate::finding::phrase::moments;
@@ -18,7 +19,7 @@ pub(super) fn is_lone_content(episode: &Episode<'_>) -> bool {
 }
 
 fn is_single_content(episode: &Episode<'_>) -> bool {
-    episode.surplus() == 1 && episode.is_by_content() && episode.all(|pair| pair.level > Level::E3)
+    episode.surplus() == 1 && episode.is_by_little() && episode.all(|pair| !pair.has_telling_time())
 }
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
@@ -58,6 +59,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     ];
     if same_time > 0 {
         facts.push(format!("equal client times in {same_time} of {} pairs", episode.surplus()));
+        facts.extend(coarse_times(episode));
     }
     if damaged {
         facts.push("parts of these partitions could not be read (see the coverage)".to_owned());
@@ -118,8 +120,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "nothing shows that the writer of the copies had begun behind the originals: it may be a second live instance"
         },
     ));
-    if same_time < episode.surplus() && episode.is_by_content() {
-        alternatives.push(equal_events());
+    if episode.is_by_little() && episode.pairs().any(|pair| !pair.has_telling_time()) {
+        alternatives.push(equal_events(episode));
     }
     Words {
         confidence: Confidence::Possible,
@@ -146,16 +148,58 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     }
 }
 
-fn equal_events() -> Alternative {
-    kept("equal events", "no key tells these events apart: they may be different events with equal content")
+/// What is to be said of equal times that are whole seconds.
+pub(super) fn coarse_times(episode: &Episode<'_>) -> Option<String> {
+    let says_little = |pair: &Pair<'_>| pair.level <= Level::E3 && !pair.has_telling_time();
+    let timed = |pair: &Pair<'_>| pair.later.client_timestamp.is_some();
+    let count = episode.count(|pair| says_little(pair) && timed(pair));
+    (count > 0).then(|| {
+        format!(
+            "{count} of these times are whole seconds, as clients write them here: two events of one second have equal ones"
+        )
+    })
+}
+
+/// Why equal events may be different ones.
+pub(super) fn what_tells(episode: &Episode<'_>) -> &'static str {
+    if episode.is_by_content() {
+        "no key tells these events apart"
+    } else {
+        "hardly any two records differ beside their key"
+    }
+}
+
+fn equal_events(episode: &Episode<'_>) -> Alternative {
+    let tells = what_tells(episode);
+    kept("equal events", format!("{tells}: they may be different events with equal content"))
 }
 
 /// The same where what came again is spread as by chance.
-pub(super) fn equal_by_chance() -> Alternative {
+pub(super) fn equal_by_chance(episode: &Episode<'_>) -> Alternative {
     kept(
         "equal events",
-        "no key tells these events apart, and they do not come again in the order of what they repeat: they may be different events with equal content",
+        format!(
+            "{}, and they do not come again in the order of what they repeat: they may be different events with equal content",
+            what_tells(episode)
+        ),
     )
+}
+
+/// The same where ids differ that were taken for nonces.
+pub(super) fn equal_but_for(ids: &str) -> Alternative {
+    kept(
+        "equal events",
+        format!(
+            "{ids} was not counted, as it is never the same twice: where it names the event, a job did its work again, as each \
+             day or month, and nothing is stored twice"
+        ),
+    )
+}
+
+/// What decides about such ids.
+pub(super) fn names_the_event(ids: &str) -> String {
+    let first = ids.split(' ').next().unwrap_or(ids);
+    format!("whether {ids} names the event: scan again with --key {first}")
 }
 
 /// One content that two sessions wrote.
@@ -178,7 +222,7 @@ fn lone_content(episode: &Episode<'_>, earlier: &str, later: &str) -> Words {
             format!("session {earlier} wrote the earlier one, session {later} the later one{times}"),
         ],
         alternatives: vec![
-            equal_events(),
+            equal_events(episode),
             kept("resend-new-session", "a restart that repeats one input writes a new time"),
             kept("concurrent-producers", "so does a second instance that shares one input"),
             dropped("retry-without-idempotence", "a retry of a client keeps its producer id"),
