@@ -84,11 +84,16 @@ fn each_place_once(wanted: Sorted<Wanted>) -> impl Iterator<Item = Result<Wanted
             next.as_ref().is_ok_and(|next| (next.partition, next.offset) == place)
         };
         while let Some(Ok(next)) = wanted.next_if(again) {
-            first.behind_other_content |= next.behind_other_content;
-            first.reread = first.reread.or(next.reread);
+            first = Wanted {
+                behind_other_content: first.behind_other_content || next.behind_other_content,
+                reread: first.reread.or(next.reread),
+                tells_only: first.tells_only && next.tells_only,
+                ..if first.tells_only { next } else { first }
+            };
         }
         Some(Ok(first))
     })
+    .filter(|wanted| wanted.as_ref().map_or(true, |wanted| !wanted.tells_only))
 }
 
 /// Hands to `each` what `found_in` makes of the stretches of the logs in which wanted records are, in

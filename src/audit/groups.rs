@@ -121,6 +121,8 @@ pub(super) struct Wanted {
     pub(super) behind_other_content: bool,
     /// A record of its identity in another topic which a group was given again.
     pub(super) reread: Option<Reread>,
+    /// Whether this tells something of the record, and wants nothing.
+    pub(super) tells_only: bool,
 }
 
 /// Records of other topics that are looked at for one content of a key of a topic.
@@ -129,7 +131,7 @@ const ELSEWHERE: usize = 16;
 impl Wanted {
     /// A place of which nothing more is known.
     pub(super) const fn of(partition: u32, offset: Offset, identity: Fingerprint) -> Self {
-        Self { partition, offset, identity, behind_other_content: false, reread: None }
+        Self { partition, offset, identity, behind_other_content: false, reread: None, tells_only: false }
     }
 
     /// The record behind a row.
@@ -143,18 +145,16 @@ impl Element for Wanted {
         out.extend_from_slice(&self.partition.to_le_bytes());
         out.extend_from_slice(&self.offset.0.to_le_bytes());
         out.extend_from_slice(&self.identity.0.to_le_bytes());
-        out.push(u8::from(self.behind_other_content));
+        out.extend_from_slice(&[self.behind_other_content, self.tells_only].map(u8::from));
         out.extend_from_slice(&Reread::to_bytes(self.reread));
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
-        Ok(Self {
-            partition: u32::from_le_bytes(from.array()?),
-            offset: Offset(i64::from_le_bytes(from.array()?)),
-            identity: Fingerprint(u128::from_le_bytes(from.array()?)),
-            behind_other_content: from.array::<1>()? == [1],
-            reread: Reread::from_bytes(from.array()?),
-        })
+        let (partition, offset) = (u32::from_le_bytes(from.array()?), i64::from_le_bytes(from.array()?));
+        let identity = Fingerprint(u128::from_le_bytes(from.array()?));
+        let [behind_other_content, tells_only] = from.array()?.map(|flag: u8| flag == 1);
+        let reread = Reread::from_bytes(from.array()?);
+        Ok(Self { partition, offset: Offset(offset), identity, behind_other_content, reread, tells_only })
     }
 }
 
@@ -182,6 +182,10 @@ pub(super) struct Grouping<'a> {
     /// The records that need a second look, some more than once.
     wanted: &'a mut Sorter<Wanted>,
     at: Option<(Fingerprint, u32)>,
+    /// The places and selectors of an identity that comes in parts.
+    in_parts: Option<(Fingerprint, Sorter<[i64; 3]>)>,
+    /// Makes room for them.
+    order: &'a dyn Fn() -> Sorter<[i64; 3]>,
     /// Room for the rows of one identity, and for their places.
     rows: Vec<Row>,
     places: Vec<(u32, Offset, u32)>,
@@ -235,6 +239,7 @@ impl<'a> Grouping<'a> {
         wants: Wants,
         rereads: &'a Stretches,
         wanted: &'a mut Sorter<Wanted>,
+        order: &'a dyn Fn() -> Sorter<[i64; 3]>,
     ) -> Self {
         Self {
             partitions,
@@ -244,6 +249,8 @@ impl<'a> Grouping<'a> {
             rereads,
             given_again: Vec::new(),
             wanted,
+            in_parts: None,
+            order,
             at: None,
             rows: Vec::new(),
             places: Vec::new(),
@@ -284,7 +291,12 @@ impl<'a> Grouping<'a> {
         }
         if !whole {
             // Only together they tell whether another content stood between two equal ones.
-            return rows.iter().try_for_each(|row| self.take_one(row, false));
+            return rows.iter().try_for_each(|row| {
+                self.take_one(row, false)?;
+                let order = self.order;
+                let (_, places) = self.in_parts.get_or_insert_with(|| (row.identity, order()));
+                places.push([row.partition.into(), row.offset.0, row.selector.into()])
+            });
         }
         self.look_for_rereads(rows.iter());
         let mut places = std::mem::take(&mut self.places);
@@ -321,6 +333,7 @@ impl<'a> Grouping<'a> {
     /// [`AuditError`] when what does not fit into memory cannot be written.
     pub(super) fn finish(mut self) -> Result<Vec<KeyCounts>, AuditError> {
         self.end_content()?;
+        self.end_parts()?;
         self.end_identity();
         Ok(self.counts)
     }
@@ -369,7 +382,24 @@ impl<'a> Grouping<'a> {
     fn end_identity_at_hand(&mut self) -> Result<(), AuditError> {
         if self.at.take().is_some() {
             self.end_content()?;
+            self.end_parts()?;
             self.end_identity();
+        }
+        Ok(())
+    }
+
+    /// Tells of an identity that came in parts which of its records stand behind another content.
+    fn end_parts(&mut self) -> Result<(), AuditError> {
+        let Some((identity, places)) = self.in_parts.take() else { return Ok(()) };
+        let (mut places, mut before) = (places.finish()?, None);
+        while let Some([partition, offset, selector]) = places.take_next()? {
+            let is_behind = before
+                .replace((partition, selector))
+                .is_some_and(|(of, other)| of == partition && other != selector);
+            if let Some(partition) = u32::try_from(partition).ok().filter(|_| is_behind) {
+                let place = Wanted::of(partition, Offset(offset), identity);
+                self.wanted.push(Wanted { behind_other_content: true, tells_only: true, ..place })?;
+            }
         }
         Ok(())
     }
@@ -406,6 +436,7 @@ impl<'a> Grouping<'a> {
         if self.at != at {
             self.end_content()?;
             if self.at.is_none_or(|(identity, _)| identity != row.identity) {
+                self.end_parts()?;
                 self.end_identity();
             }
             self.at = at;

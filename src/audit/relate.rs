@@ -52,7 +52,8 @@ pub(super) fn relate(
     let key_counts = {
         let rereads = Stretches::of(&relations);
         let (topics, reach) = (prepared.topics.all.len(), options.rules.reach);
-        let mut grouping = Grouping::new(&views, topics, reach, wants, &rereads, &mut wanted);
+        let order = || Sorter::new(room.shares.wanted / 4, room.space.clone());
+        let mut grouping = Grouping::new(&views, topics, reach, wants, &rereads, &mut wanted, &order);
         let mut untold = Untold::new(room);
         let stop = || logs.late_stop.is_wanted();
         rows.for_each(&stop, |given| {

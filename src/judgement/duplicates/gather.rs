@@ -16,6 +16,7 @@ use super::mechanism;
 use super::pair::Pair;
 use super::publication::{self, Overlap, Repeat, Repeated};
 use super::undetermined;
+use super::{aborted, recurring, same_session};
 use crate::finding::{Code, Level};
 use crate::relations::{RelatedPair, Relations};
 use crate::spill::{Element, RunReader};
@@ -120,6 +121,7 @@ pub(super) fn gather(relations: &Relations) -> Vec<Episode<'_>> {
     let pairs = relations.groups.pairs();
     let mut codes = Codes::of(pairs.map(|row| mechanism(&Pair { relations, row })));
     forgive_returning_states(relations, &mut codes);
+    accuse_stretches_of_states(relations, &mut codes);
     see_elsewhere(relations, &mut codes);
     let living = join_the_living(relations, &mut codes);
     let repeated = forgive_publications(relations, &mut codes);
@@ -511,6 +513,70 @@ fn forgive_returning_states(relations: &Relations, codes: &mut Codes) {
             && let Ok(who) = usize::try_from(who)
         {
             codes.set(who, Some(Code::ResendNewSession));
+        }
+    }
+}
+
+/// Records that one session wrote behind each other, and again behind each other in their order: more of them than states
+/// that come back by themselves.
+const STRETCH: i64 = 8;
+
+/// Accuses what was taken for states that came back where one session wrote a whole stretch again: records that follow
+/// each other by their sequences, in both places, with nothing of it in between. What goes round, as a list that is
+/// published, runs into its own copies.
+fn accuse_stretches_of_states(relations: &Relations, codes: &mut Codes) {
+    let may_be_of_one = |pair: &Pair<'_>| {
+        pair.same_session()
+            && pair.same_partition()
+            && pair.earlier.session.is_some()
+            && same_session::applies(pair)
+    };
+    let is_state = |pair: &Pair<'_>| recurring::is_returning_state(pair) && !recurring::is_meant(pair);
+    let pairs = || relations.groups.pairs().map(|row| Pair { relations, row });
+    if !pairs().any(|pair| may_be_of_one(&pair) && is_state(&pair)) {
+        return;
+    }
+    let places = pairs().filter(may_be_of_one).filter_map(|pair| {
+        let (earlier, later) = (pair.earlier.sequence?, pair.later.sequence?);
+        let session = pair.later.session?;
+        let of = [session.into(), pair.later.partition.into()];
+        Some([of[0], of[1], later.get().into(), earlier.get().into(), pair.group.into()])
+    });
+    // The session, the partition, and the first and the last sequence of the copies of each stretch.
+    let mut stretches: Vec<[i64; 4]> = Vec::new();
+    let mut row: Option<([i64; 5], [i64; 5])> = None;
+    let mut end = |row: Option<([i64; 5], [i64; 5])>| {
+        if let Some(([session, partition, first, original, _], [_, _, last, ..])) = row {
+            let length = last - first + 1;
+            if length >= STRETCH && length <= first - original {
+                stretches.push([session, partition, first, last]);
+            }
+        }
+    };
+    for place in relations.groups.sorted(places) {
+        let goes_on = row.filter(|(_, before)| {
+            let next = [before[0], before[1], before[2] + 1, before[3] + 1];
+            place[..4] == next && place[4] != before[4]
+        });
+        match goes_on {
+            Some((first, _)) => row = Some((first, place)),
+            None => end(row.replace((place, place))),
+        }
+    }
+    end(row);
+    for (at, row) in relations.groups.pairs().enumerate() {
+        let pair = Pair { relations, row };
+        let Some((session, sequence)) = pair.later.session.zip(pair.later.sequence) else { continue };
+        let (session, partition, sequence) =
+            (i64::from(session), i64::from(pair.later.partition), i64::from(sequence.get()));
+        let behind = stretches
+            .partition_point(|[of, at, first, _]| (*of, *at, *first) <= (session, partition, sequence));
+        let stretch = behind.checked_sub(1).and_then(|at| stretches.get(at));
+        let is_in =
+            stretch.is_some_and(|[of, at, _, last]| (*of, *at) == (session, partition) && sequence <= *last);
+        if is_in && codes.get(at).is_none() && may_be_of_one(&pair) && is_state(&pair) {
+            let is_retried = aborted::applies(&pair);
+            codes.set(at, Some(if is_retried { Code::AbortedThenRetried } else { Code::ResendSameSession }));
         }
     }
 }

@@ -21,9 +21,11 @@ fn mean_it(pair: &Pair<'_>, by_mistake: u32) -> bool {
 }
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
-    if is_returning_state(pair) {
-        return true;
-    }
+    is_returning_state(pair) || is_meant(pair)
+}
+
+/// Whether the application means each of the records, by how often it wrote them.
+pub(super) fn is_meant(pair: &Pair<'_>) -> bool {
     let topic = usize::try_from(pair.topic).ok().and_then(|at| pair.relations.topics.get(at));
     if topic.is_some_and(|topic| topic.every_repeat) {
         return false;
@@ -33,8 +35,8 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
 }
 
 /// Whether the key had another content in between, within one session: open, paid, open. A session
-/// that sends again sends what it has just sent.
-fn is_returning_state(pair: &Pair<'_>) -> bool {
+/// that sends again sends what it has just sent, or a whole stretch of it.
+pub(super) fn is_returning_state(pair: &Pair<'_>) -> bool {
     !pair.has_telling_time()
         && pair.same_session()
         && pair.same_partition()
