@@ -305,7 +305,9 @@ impl Producers {
             let bumps = state.track_epoch < header.producer_epoch && !header.is_transactional();
             let before_bump: Vec<Offset> =
                 state.track.iter().filter(|_| bumps).flat_map(|track| track.newest().take(NEWEST)).collect();
-            let at_head = against_snapshot(state, header);
+            // What had expired since, a broker no longer holds against anything.
+            let at_head =
+                if before.at_head == Before::Recent { against_snapshot(state, header) } else { None };
             before.below_log_start |= at_head.is_some();
             before.repeats_snapshot = at_head == Some(Transition::ExactRepeat)
                 || repeated.is_some_and(|place| Some(place.offset) < context.segment_bases.first().copied());

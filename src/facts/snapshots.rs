@@ -187,9 +187,12 @@ impl SnapshotCheck {
         // A copy of a running broker has files of different moments, and behind damage the end of
         // the log is not known.
         let end_is_known = context.clean_shutdown != Some(false) && !continuity.ends_in_damage();
+        let mut closing = None;
         while let Some(snapshot) = self.peek(context) {
             self.next = self.next.saturating_add(1);
-            if self.readable(snapshot).is_some() && end_is_known {
+            let Some(entries) = self.readable(snapshot) else { continue };
+            closing = Some((snapshot, entries));
+            if end_is_known {
                 self.conflict(SnapshotConflict {
                     file: snapshot.file.clone(),
                     offset: snapshot.offset,
@@ -198,6 +201,32 @@ impl SnapshotCheck {
                     snapshot: Some(format!("covers the log up to offset {}", snapshot.offset)),
                     log: Some(format!("ends at offset {end}")),
                 });
+            }
+        }
+        if let Some((snapshot, entries)) = closing
+            && continuity.ends_in_damage()
+            && context.clean_shutdown == Some(true)
+        {
+            Self::behind_damage(snapshot, entries, end, transactions);
+        }
+    }
+
+    /// What the snapshot of a clean stop says of transactions that began, or ended, in bytes at the end of the log that
+    /// cannot be read.
+    fn behind_damage(
+        snapshot: &Snapshot,
+        entries: &[SnapshotEntry],
+        end: Offset,
+        transactions: &mut Transactions,
+    ) {
+        for entry in entries {
+            let (said, known) = (entry.current_txn_first_offset, transactions.open_since(entry.producer_id));
+            let began_there = said.filter(|first| (end..snapshot.offset).contains(first));
+            if known.is_some() && (said.is_none() || began_there.is_some()) {
+                transactions.ended_unseen(entry.producer_id, snapshot.offset);
+            }
+            if let Some(first) = began_there {
+                transactions.remembered(entry.producer_id, entry.producer_epoch, first);
             }
         }
     }
