@@ -230,6 +230,12 @@ impl Ledger {
         if header.is_legacy() || !header.producer_id.is_protected() {
             return;
         }
+        if let Some(until) = self.transactions.lower_epoch_until(header)
+            && self.continuity.misses_between(&self.context, until.next(), header.base_offset)
+        {
+            // A producer gets a higher epoch by a marker, or behind one.
+            self.transactions.ended_unseen(header.producer_id, header.base_offset);
+        }
         let open = self.transactions.open_until(header.producer_id).is_some();
         let beside = if open { Beside::OpenTransaction } else { Beside::Nothing };
         self.producers.data(&self.context, &self.continuity, header, beside);

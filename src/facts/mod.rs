@@ -301,7 +301,8 @@ pub struct TransactionSpan {
     pub marker_offset: Option<Offset>,
     /// The epoch of its marker.
     pub marker_epoch: Option<ProducerEpoch>,
-    /// The number of a snapshot that no longer knows it, where its marker is among missing offsets.
+    /// Where its marker is among missing offsets: the number of a snapshot that no longer knows it, or the first offset of
+    /// a higher epoch.
     pub ended_below: Option<Offset>,
     /// The time of the first record of its first batch that has one.
     pub first_timestamp: Option<i64>,

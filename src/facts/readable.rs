@@ -114,11 +114,12 @@ impl ReadableRecords {
         }
     }
 
-    /// A marker has ended a transaction: what was committed need not be remembered.
+    /// A marker has ended a transaction, with what it took along (see [`TransactionSpan::open_since`]): what was committed
+    /// need not be remembered.
     pub fn end(&mut self, ended: &TransactionSpan) {
         let runs = self.pending.remove(&ended.producer_id).unwrap_or_default();
         for run in &runs {
-            if ended.outcome == Outcome::Committed && run.first_offset >= ended.first_offset {
+            if ended.outcome == Outcome::Committed && run.first_offset >= ended.open_since {
                 continue;
             }
             let before = self.lost_behind(run.first_offset.next());
@@ -177,7 +178,9 @@ impl ReadableRecords {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Ledger;
     use crate::facts::script::{batches, fold_in};
+    use crate::spill::Share;
 
     #[test]
     fn behind_an_open_transaction_that_began_below_the_log_start_nothing_is_committed() {
@@ -198,5 +201,28 @@ mod tests {
         assert_eq!(committed(2, "X 7/0 0..2; D 5/0 0..19"), (0, 21));
         assert_eq!(committed(2, "D 5/0 0..4; X 7/0 0..2; D 5/0 5..9"), (3, 11));
         assert_eq!(committed(10, "D 5/0 0..19"), (10, 10));
+    }
+
+    #[test]
+    fn a_marker_commits_what_it_took_along_and_nothing_whose_own_is_missing() {
+        let committed = |script: &str| {
+            let segment_bases = vec![Offset(0)];
+            let context = PartitionContext { segment_bases, ..PartitionContext::default() };
+            let mut ledger = Ledger::new(context.clone(), &Share::default());
+            let mut readable = ReadableRecords::new(&context);
+            for batch in batches(script) {
+                ledger.batch(&batch);
+                let header = &batch.header;
+                readable.batch(header, u64::from(header.records_count.unwrap_or(0)));
+                if let Some(ended) = ledger.ended() {
+                    readable.end(ended);
+                }
+            }
+            readable.finish(&ledger.finish().unwrap()).committed
+        };
+        assert_eq!(committed("X 7/1 0..4; X 7/2 0..0; +M 7/3"), 6);
+        assert_eq!(committed("X 7/1 0..4; X 7/2 0..0; -M 7/3"), 0);
+        assert_eq!(committed("X 7/1 0..4; at 6; X 7/2 0..0; +M 7/3"), 1);
+        assert_eq!(committed("X 7/1 0..4; at 6; X 7/1 5..5; +M 7/1"), 6);
     }
 }

@@ -341,6 +341,15 @@ impl SnapshotCheck {
                 (Some(first), Some(open)) if first == open => {}
                 (Some(first), Some(open))
                     if first > open && transactions.began_later(entry.producer_id, first) => {}
+                (Some(first), Some(open))
+                    if first > open
+                        && transactions
+                            .data_before(entry.producer_id, first)
+                            .is_some_and(|last| continuity.misses_between(context, last.next(), first)) =>
+                {
+                    transactions.began_behind_unseen(entry.producer_id, first, snapshot.offset);
+                    transactions.remembered(entry.producer_id, entry.producer_epoch, first);
+                }
                 (None, Some(_)) if transactions.is_only_remembered(entry.producer_id) => {
                     transactions.ended_unseen(entry.producer_id, snapshot.offset);
                 }

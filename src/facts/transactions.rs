@@ -174,6 +174,12 @@ impl Transactions {
         });
     }
 
+    /// Where the data of the open transaction ends which this batch of a higher epoch follows.
+    pub(super) fn lower_epoch_until(&self, header: &BatchHeader) -> Option<Offset> {
+        let span = &self.open.get(&header.producer_id)?.span;
+        span.last_offset.filter(|_| header.is_transactional() && span.producer_epoch < header.producer_epoch)
+    }
+
     /// A later snapshot, which says where the open transaction began, is as good a witness as an
     /// earlier one, as long as the log holds none of its data below that. Tells whether it is.
     pub(super) fn began_later(&mut self, producer_id: ProducerId, first: Offset) -> bool {
@@ -199,8 +205,8 @@ impl Transactions {
         }
     }
 
-    /// A snapshot with this number no longer knows the open transaction: its marker lies in what is
-    /// missing below, and nobody knows what it said.
+    /// The marker of the open transaction lies in what is missing below this offset, and nobody knows what it said: a
+    /// snapshot with this number no longer knows it, or a higher epoch begins there.
     pub(super) fn ended_unseen(&mut self, producer_id: ProducerId, below: Offset) {
         if let Some(mut open) = self.open.remove(&producer_id) {
             self.withhold(&open.ranges, Outcome::Open);
@@ -209,6 +215,43 @@ impl Transactions {
                 self.peculiar.push(*span);
             }
         }
+    }
+
+    /// A snapshot with the number `below` says that the open transaction began at `first`, behind what is missing: the
+    /// data in front of it is of one whose marker lies there.
+    pub(super) fn began_behind_unseen(&mut self, producer_id: ProducerId, first: Offset, below: Offset) {
+        let Some(mut open) = self.open.remove(&producer_id) else { return };
+        let (ended, ranges): (Vec<_>, Vec<_>) = open.ranges.iter().partition(|range| range.1 < first);
+        self.withhold(&ended, Outcome::Open);
+        open.ranges = ranges;
+        let until = ended.last().map(|range| range.1);
+        let goes_on = |span: &TransactionSpan| span.last_offset >= Some(first);
+        let (mut going_on, over): (Vec<_>, Vec<_>) = open.spans_mut().map(|span| *span).partition(goes_on);
+        self.peculiar
+            .extend(over.into_iter().map(|span| TransactionSpan { ended_below: Some(below), ..span }));
+        let Some(span) = going_on.pop() else { return };
+        (open.earlier, open.span) = (going_on, span);
+        if let Some(oldest) = open.spans_mut().next().filter(|span| span.first_offset < first) {
+            // One epoch on both sides.
+            self.peculiar.push(TransactionSpan {
+                followed_by: None,
+                last_offset: until,
+                last_timestamp: None,
+                ended_below: Some(below),
+                ..*oldest
+            });
+            (oldest.first_timestamp, oldest.appended_by) = (None, None);
+            self.undated.push(producer_id);
+        }
+        open.begins_at(first);
+        open.remembered = open.ranges.first().is_none_or(|range| range.0 > first);
+        self.open.insert(producer_id, open);
+    }
+
+    /// Where the data of the open transaction of a producer ends that lies in front of `first`.
+    pub(super) fn data_before(&self, producer_id: ProducerId, first: Offset) -> Option<Offset> {
+        let ranges = &self.open.get(&producer_id)?.ranges;
+        ranges.iter().map(|range| range.1).filter(|last| *last < first).max()
     }
 
     /// Where the data of the open transaction of a producer ends.

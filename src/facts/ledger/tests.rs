@@ -2,7 +2,7 @@
 
 use super::super::script::{fold, fold_in};
 use super::*;
-use crate::facts::{StepKind, TransactionSpan};
+use crate::facts::{SnapshotConflict, SnapshotConflictKind, StepKind, TransactionSpan};
 use crate::finding::{GapReason, ProtectionMode};
 use crate::units::{ProducerEpoch, Sequence};
 use proptest::prelude::*;
@@ -438,4 +438,52 @@ fn a_transaction_that_began_below_the_log_start_holds_readers_at_the_log_start()
     assert_eq!(stable(10, "X 7/0 0..2; D 5/0 0..9; X 8/0 0..0"), Offset(10));
     assert_eq!(stable(2, "D 5/0 0..4; X 7/0 0..2; D 5/0 5..9"), Offset(5));
     assert_eq!(stable(10, "X 7/0 0..2; D 5/0 0..19; -M 7/0"), Offset(24));
+}
+
+#[test]
+fn a_higher_epoch_behind_missing_offsets_says_that_a_marker_lay_there() {
+    let told = |facts: &PartitionFacts| {
+        let told = |span: &TransactionSpan| {
+            (span.first_offset.0, span.outcome, span.ended_below.map(|offset| offset.0))
+        };
+        facts.transactions.iter().map(told).collect::<Vec<_>>()
+    };
+    let (open, committed) = (Outcome::Open, Outcome::Committed);
+    let facts = fold("X 7/1 0..4; damage; at 6; X 7/2 0..0; +M 7/3");
+    assert_eq!(told(&facts), [(0, open, Some(6)), (6, committed, None)]);
+    assert_eq!(facts.withheld.iter().map(|range| range.last_offset.0).collect::<Vec<_>>(), [4]);
+    let facts = fold("X 7/1 0..4; at 6; roll; X 7/2 0..0");
+    assert_eq!(
+        (told(&facts), facts.last_stable_offset),
+        (vec![(0, open, Some(6)), (6, open, None)], Offset(6))
+    );
+    // The cleaner keeps a marker beside data of its transaction.
+    let context = PartitionContext { cleaned_up_to: Some(Offset(6)), ..PartitionContext::default() };
+    let (_, facts) = fold_in(context, "X 7/1 0..4; at 6; X 7/2 0..0; +M 7/3");
+    assert_eq!(told(&facts), [(0, committed, None), (6, committed, None)]);
+    // The same epoch goes on, as far as anything tells.
+    assert_eq!(told(&fold("X 7/1 0..4; at 6; X 7/1 5..5; +M 7/1")), [(0, committed, None)]);
+}
+
+#[test]
+fn a_snapshot_says_behind_which_missing_offsets_an_open_transaction_began() {
+    let told = |first, script: &str| {
+        let snapshots = vec![snapshot(6, &[(7, 1, Some(first))])];
+        let (_, facts) = fold_in(PartitionContext { snapshots, ..PartitionContext::default() }, script);
+        let span = |span: &TransactionSpan| {
+            (span.first_offset.0, span.last_offset.map(|offset| offset.0), span.is_without_end())
+        };
+        let spans: Vec<_> = facts.transactions.iter().map(span).collect();
+        let is_other = |conflict: &&SnapshotConflict| conflict.kind == SnapshotConflictKind::OtherTransaction;
+        let conflicts = facts.snapshot_conflicts.iter().filter(is_other).count();
+        (spans, facts.last_stable_offset.0, conflicts)
+    };
+    let script = "X 7/1 0..1; at 3; X 7/1 3..4; X 7/1 5..5; roll; D 5/0 0..0";
+    assert_eq!(told(3, script), (vec![(0, Some(1), false), (3, Some(5), true)], 3, 0));
+    // Its first batch is missing, too.
+    let script = "X 7/1 0..1; at 4; X 7/1 4..5; roll; D 5/0 0..0";
+    assert_eq!(told(3, script), (vec![(0, Some(1), false), (3, Some(5), true)], 3, 0));
+    // Nothing is missing in front of it: the snapshot contradicts the log.
+    let script = "X 7/1 0..2; X 7/1 3..5; roll; D 5/0 0..0";
+    assert_eq!(told(3, script), (vec![(0, Some(5), true)], 0, 1));
 }
