@@ -440,6 +440,70 @@ fn a_transaction_that_began_below_the_log_start_holds_readers_at_the_log_start()
     assert_eq!(stable(10, "X 7/0 0..2; D 5/0 0..19; -M 7/0"), Offset(24));
 }
 
+/// A partition that was closed cleanly, with a snapshot behind what can be read.
+fn closed(number: i64, entries: &[(i64, i16, Option<i64>)], script: &str) -> PartitionFacts {
+    let snapshots = vec![snapshot(number, entries)];
+    let context = PartitionContext { snapshots, clean_shutdown: Some(true), ..PartitionContext::default() };
+    fold_in(context, script).1
+}
+
+#[test]
+fn a_transaction_in_a_damaged_end_is_known_to_the_snapshot_of_a_clean_stop() {
+    let facts = closed(8, &[(7, 1, Some(5))], "D 5/0 0..4; damage");
+    assert_eq!(outcomes(&facts), [(5, Outcome::Open)]);
+    assert!(facts.transactions[0].is_without_end() && facts.transactions[0].last_offset.is_none());
+    assert_eq!(facts.last_stable_offset, Offset(5));
+    // A snapshot of another moment, or one behind an end that can be read, says nothing of it.
+    let snapshots = || vec![snapshot(8, &[(7, 1, Some(5))])];
+    for clean_shutdown in [None, Some(false)] {
+        let context =
+            PartitionContext { snapshots: snapshots(), clean_shutdown, ..PartitionContext::default() };
+        assert!(fold_in(context, "D 5/0 0..4; damage").1.transactions.is_empty());
+    }
+    assert!(closed(8, &[(7, 1, Some(5))], "D 5/0 0..4").transactions.is_empty());
+}
+
+#[test]
+fn a_marker_in_a_damaged_end_is_known_to_the_snapshot_of_a_clean_stop() {
+    let facts = closed(6, &[(7, 1, None)], "X 7/1 0..4; damage");
+    assert_eq!(outcomes(&facts), [(0, Outcome::Open)]);
+    assert_eq!(facts.transactions[0].ended_below, Some(Offset(6)));
+    let withheld: Vec<_> = facts.withheld.iter().map(|range| (range.first_offset.0, range.outcome)).collect();
+    assert_eq!((withheld, facts.last_stable_offset), (vec![(0, Outcome::Open)], Offset(5)));
+    // The next one began behind it.
+    let facts = closed(9, &[(7, 2, Some(7))], "X 7/1 0..4; damage");
+    let open: Vec<_> =
+        facts.transactions.iter().map(|span| (span.first_offset.0, span.is_without_end())).collect();
+    assert_eq!(open, [(0, false), (7, true)]);
+    // One that the snapshot still knows is open.
+    assert!(closed(6, &[(7, 1, Some(0))], "X 7/1 0..4; damage").transactions[0].is_without_end());
+}
+
+#[test]
+fn a_first_batch_is_held_against_the_snapshot_at_the_first_file_until_that_had_expired() {
+    let day = 86_400_000;
+    let told = |age: i64, script: &str| {
+        let mut snapshot = snapshot(40, &[(5, 0, None)]);
+        let entry = &mut snapshot.entries.as_mut().unwrap()[0];
+        (entry.last_sequence, entry.last_offset, entry.offset_delta) =
+            (Sequence::new(9), Some(Offset(39)), 4);
+        entry.timestamp -= age;
+        let segment_bases = vec![Offset(40)];
+        let context =
+            PartitionContext { snapshots: vec![snapshot], segment_bases, ..PartitionContext::default() };
+        let (_, facts) = fold_in(context, script);
+        (steps(&facts), gaps(&facts).iter().map(|gap| (gap.0, gap.1)).collect::<Vec<_>>())
+    };
+    let (recent, expired) = (|script| told(day / 2, script), |script| told(2 * day, script));
+    let steps_of =
+        ["D 5/0 5..9", "D 5/0 7..9", "D 5/0 2..4"].map(|script| (recent(script).0, expired(script).0));
+    let held = [StepKind::RepeatOfSnapshot, StepKind::Overlap, StepKind::StepBack];
+    assert_eq!(steps_of, held.map(|kind| (vec![(kind, 40)], vec![])));
+    // What it remembers is there, and a later gap begins behind it.
+    let script = "D 5/0 10..11; D 5/0 2..4; D 5/0 14..14";
+    assert_eq!(recent(script), (vec![(StepKind::StepBack, 42)], vec![(0, 10), (12, 14)]));
+}
+
 #[test]
 fn a_higher_epoch_behind_missing_offsets_says_that_a_marker_lay_there() {
     let told = |facts: &PartitionFacts| {
