@@ -6,6 +6,7 @@
 
 use crate::world::{DAY, Disk, Entry, Fault, Marker, Stored, advance};
 use dedup_audit::finding::GapReason;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sequences that are missing before a batch.
@@ -57,6 +58,9 @@ struct Seen {
     last_of: BTreeMap<i16, i64>,
     time: i64,
     ranges: Vec<Range>,
+    /// What the snapshot at the first file remembers of it, until a marker of another epoch takes that away.
+    head: Option<Range>,
+    head_time: i64,
     open: Option<(i64, i64, Vec<Stored>)>,
     /// Where its newest marker lies.
     last_end: i64,
@@ -72,6 +76,13 @@ struct Range {
     last: i32,
     base: i64,
     contents: BTreeSet<u64>,
+}
+
+impl Range {
+    fn is(&self, batch: &Stored) -> bool {
+        (self.producer_epoch, self.first, self.last)
+            == (batch.producer_epoch, batch.base_sequence, batch.last_sequence())
+    }
 }
 
 /// Offsets that no batch holds, and why that may be.
@@ -113,7 +124,7 @@ impl Ledger {
             if batch.marker.is_some() {
                 ledger.mark(
                     batch,
-                    seen.entry(batch.producer_id).or_insert_with(|| Seen::at(batch)),
+                    seen.entry(batch.producer_id).or_insert_with(|| Seen::at(disk, batch)),
                     &mut done,
                 );
                 continue;
@@ -125,11 +136,21 @@ impl Ledger {
             }
             let known = seen.remove(&batch.producer_id);
             let is_new = known.is_none();
-            let mut known = known.unwrap_or_else(|| Seen::at(batch));
+            let mut known = known.unwrap_or_else(|| Seen::at(disk, batch));
+            if known.ranges.is_empty() && broker_time - known.head_time >= DAY {
+                known.head = None;
+            }
             ledger.follow(disk, &holes, batch, &known, broker_time);
             ledger.session(batch, &known, is_new);
             ledger.count(batch);
             let contents = batch.records.iter().map(|record| record.1).collect();
+            if known.ranges.is_empty()
+                && let Some(head) = known.head.clone()
+                && head.is(batch)
+            {
+                // Behind a repeat the producer goes on where it was, here where the head ended.
+                known.last_sequence = Some(head.last);
+            }
             known.ranges.push(Range {
                 producer_epoch: batch.producer_epoch,
                 first: batch.base_sequence,
@@ -146,6 +167,7 @@ impl Ledger {
             known.last_of.insert(batch.producer_epoch, batch.last);
             known.time = batch.time;
             if batch.transactional {
+                known.higher_epoch(&holes, batch, &mut done);
                 let after = none_open.get(&batch.producer_id).copied().unwrap_or(0).max(known.last_end);
                 let open = known
                     .open
@@ -166,8 +188,10 @@ impl Ledger {
             stable = stable.min(first);
         }
         for (id, known) in seen {
-            if let Some((first, last, _)) = known.open {
-                ledger.transactions.insert((id, first), (last, None));
+            if let Some((first, last, data)) = known.open {
+                ledger.transactions.extend(
+                    by_epoch(first, last, &data).into_iter().map(|(from, to)| ((id, from), (to, None))),
+                );
                 stable = stable.min(first);
             }
         }
@@ -205,6 +229,7 @@ impl Ledger {
 
     fn mark(&mut self, batch: &Stored, known: &mut Seen, done: &mut Vec<(Stored, Option<Marker>)>) {
         known.last_end = batch.base;
+        known.head = known.head.take().filter(|head| head.producer_epoch == batch.producer_epoch);
         if let Some((first, last, data)) = known.open.take() {
             let raised = |data: &&Stored| data.producer_epoch + 1 == batch.producer_epoch;
             known.closed_epoch = data.last().filter(raised).map(|data| data.producer_epoch);
@@ -221,11 +246,8 @@ impl Ledger {
 
     /// Rules e to g of the sequence check, and what a log that passed them may still lack.
     fn follow(&mut self, disk: &Disk, holes: &[Hole], batch: &Stored, known: &Seen, broker_time: i64) {
-        let (first, last) = (batch.base_sequence, batch.last_sequence());
-        let same = |range: &&Range| {
-            (range.producer_epoch, range.first, range.last) == (batch.producer_epoch, first, last)
-        };
-        if let Some(range) = known.ranges.iter().rev().find(same) {
+        let first = batch.base_sequence;
+        if let Some(range) = known.ranges.iter().rev().find(|range| range.is(batch)) {
             let now: BTreeSet<u64> = batch.records.iter().map(|record| record.1).collect();
             // The cleaner may have taken some of either.
             let sequences = (i64::from(range.last) - i64::from(range.first)).rem_euclid(1 << 31) + 1;
@@ -233,6 +255,30 @@ impl Ledger {
             let equal = !whole || now.is_subset(&range.contents);
             self.repeats.insert(batch.base, (equal, range.base));
             return;
+        }
+        if let Some(head) = &known.head {
+            // A broker that began from the snapshot answers a repeat without storing it, and refuses the others.
+            let ahead = (i64::from(first) - i64::from(head.last) - 1).rem_euclid(1 << 31);
+            let is_refused = match batch.producer_epoch.cmp(&head.producer_epoch) {
+                Ordering::Less => true,
+                Ordering::Equal => ahead >= 1 << 30,
+                Ordering::Greater => false,
+            };
+            // A client before 2.5 begins again at 0 when its records were deleted.
+            let begins_again = batch.producer_epoch == head.producer_epoch && first == 0;
+            let is_deleted = known.last_data.values().all(|&last| last < disk.log_start);
+            if head.is(batch) {
+                if !(begins_again && is_deleted) {
+                    self.steps_back.insert(batch.base);
+                }
+                return;
+            }
+            if known.ranges.is_empty() && is_refused {
+                if !begins_again {
+                    self.steps_back.insert(batch.base);
+                }
+                return;
+            }
         }
         if batch.producer_epoch < known.producer_epoch {
             self.steps_back.insert(batch.base);
@@ -246,8 +292,7 @@ impl Ledger {
         let ahead = (i64::from(first) - i64::from(expected)).rem_euclid(1 << 31);
         // Behind a batch of earlier sequences the producer goes on where it was.
         let farthest = known
-            .ranges
-            .iter()
+            .there()
             .filter(|range| range.producer_epoch == batch.producer_epoch)
             .map(|range| range.last)
             .reduce(|far, last| {
@@ -274,7 +319,7 @@ impl Ledger {
             let within = |to: i32| (i64::from(to) - i64::from(range.first)).rem_euclid(1 << 31);
             range.producer_epoch == batch.producer_epoch && within(sequence) <= within(range.last)
         };
-        while let Some(range) = known.ranges.iter().find(|range| covers(range, expected))
+        while let Some(range) = known.there().find(|range| covers(range, expected))
             && distance(advance(range.last, 1)) < distance(expected)
         {
             expected = advance(range.last, 1);
@@ -329,9 +374,63 @@ impl Ledger {
 }
 
 impl Seen {
-    fn at(batch: &Stored) -> Self {
-        Self { producer_epoch: batch.producer_epoch, ..Self::default() }
+    fn at(disk: &Disk, batch: &Stored) -> Self {
+        let head = disk.snapshots.get(&disk.segments[0].base).into_iter().flatten();
+        let head =
+            head.copied().find(|entry| entry.producer_id == batch.producer_id && entry.last_sequence >= 0);
+        Self {
+            producer_epoch: batch.producer_epoch,
+            head_time: head.map_or(0, |entry| entry.time),
+            head: head.map(|entry| Range {
+                producer_epoch: entry.producer_epoch,
+                first: advance(entry.last_sequence, -i64::from(entry.offset_delta)),
+                last: entry.last_sequence,
+                base: entry.last_offset - i64::from(entry.offset_delta),
+                contents: BTreeSet::new(),
+            }),
+            ..Self::default()
+        }
     }
+
+    /// The ranges that are there, with that of the head behind the first batch that the files hold.
+    fn there(&self) -> impl Iterator<Item = &Range> {
+        self.head.iter().filter(|_| !self.ranges.is_empty()).chain(&self.ranges)
+    }
+
+    /// A producer gets a higher epoch by a marker, or behind one (KIP-890, KIP-360): where offsets are missing in front of
+    /// the first data of it, that marker was there, and nobody knows what it said.
+    fn higher_epoch(&mut self, holes: &[Hole], batch: &Stored, done: &mut Vec<(Stored, Option<Marker>)>) {
+        let Some((_, _, data)) = &self.open else { return };
+        let Some(newest) = data.iter().map(|data| data.producer_epoch).max() else { return };
+        let until = data[data.len() - 1].last;
+        if newest < batch.producer_epoch && may_hide_marker(holes, until + 1, batch.base) {
+            let data = self.open.take().map(|open| open.2).unwrap_or_default();
+            done.extend(data.into_iter().map(|data| (data, None)));
+            self.last_end = until;
+        }
+    }
+}
+
+/// The parts of an open transaction by epoch, each with its first and its last offset: under protocol 2 an epoch is a
+/// transaction, under protocol 1 the marker of the lower one is missing.
+fn by_epoch(first: i64, last: i64, data: &[Stored]) -> Vec<(i64, i64)> {
+    let mut parts = vec![(first, last)];
+    let mut newest = data.first().map(|batch| batch.producer_epoch);
+    for (at, batch) in data.iter().enumerate().skip(1) {
+        if Some(batch.producer_epoch) > newest {
+            parts.last_mut().unwrap().1 = data[at - 1].last;
+            parts.push((batch.base, last));
+            newest = Some(batch.producer_epoch);
+        }
+    }
+    parts
+}
+
+/// Whether a marker may have stood from one offset up to another. The cleaner keeps a marker as long as any data of its
+/// transaction is there.
+fn may_hide_marker(holes: &[Hole], from: i64, to: i64) -> bool {
+    let kept = |hole: &&Hole| !matches!(hole.reason, GapReason::Compaction | GapReason::Retention);
+    holes.iter().filter(kept).any(|hole| hole.from < to && hole.to > from)
 }
 
 /// Where a transaction began whose first batch that can be read is `batch`: a snapshot may remember
@@ -374,19 +473,20 @@ fn ended_unseen(
 ) {
     for entry in entries {
         let Some(known) = seen.get_mut(&entry.producer_id) else { continue };
-        let Some((first, last, _)) = known.open else { continue };
-        let ended = entry.transaction_first_offset < 0 || entry.transaction_first_offset > last.max(first);
-        // The cleaner keeps a marker as long as any data of its transaction is there.
-        let kept = |hole: &&Hole| !matches!(hole.reason, GapReason::Compaction | GapReason::Retention);
-        let before = if entry.transaction_first_offset < 0 { number } else { entry.transaction_first_offset };
-        let hidden =
-            holes.iter().filter(kept).any(|hole| hole.from < before && hole.to > last.max(first) + 1);
-        if ended && hidden {
+        let Some((first, last, data)) = &known.open else { continue };
+        let began = entry.transaction_first_offset;
+        // Without any, all of it ended; with one, what lies in front of that.
+        let before = if began < 0 { number } else { began };
+        let ended = data.iter().filter(|batch| batch.last < before).map(|batch| batch.last).max();
+        let (ended, any) = (ended.unwrap_or((*last).max(*first)), ended.is_some() || data.is_empty());
+        if any && before > *first && may_hide_marker(holes, ended + 1, before) {
+            let last = *last;
             let data = known.open.take().map(|open| open.2).unwrap_or_default();
-            done.extend(data.into_iter().map(|data| (data, None)));
-            known.last_end = first;
-            if entry.transaction_first_offset >= 0 {
-                known.open = Some((entry.transaction_first_offset, -1, Vec::new()));
+            let (over, rest): (Vec<_>, Vec<_>) = data.into_iter().partition(|batch| batch.last < before);
+            done.extend(over.into_iter().map(|data| (data, None)));
+            known.last_end = ended;
+            if began >= 0 {
+                known.open = Some((began, if rest.is_empty() { -1 } else { last }, rest));
             }
         } else if let Some(open) = &mut known.open
             && (0..open.0).contains(&entry.transaction_first_offset)
