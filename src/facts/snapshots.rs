@@ -182,7 +182,7 @@ impl SnapshotCheck {
     ) {
         self.reach(context, end, producers, transactions, continuity);
         if context.lacks_snapshots {
-            self.tell_lacking(end, producers);
+            self.tell_lacking(context.log_start_offset, end, producers);
         }
         // A copy of a running broker has files of different moments, and behind damage the end of
         // the log is not known.
@@ -232,9 +232,15 @@ impl SnapshotCheck {
     }
 
     /// The snapshot of a clean stop is not there, and would hold producers.
-    fn tell_lacking(&mut self, end: Offset, producers: &mut Producers) {
+    ///
+    /// A log start that moves up takes the snapshots below it away, and counts as one itself: where nothing was written
+    /// behind it a broker writes none (`ProducerStateManager.onLogStartOffsetIncremented`, `truncateHead` before 2.5).
+    fn tell_lacking(&mut self, log_start: Offset, end: Offset, producers: &mut Producers) {
         let mut number = 0_u64;
-        producers.each_state(|_, state| number += u64::from(state.last_batch.is_some()));
+        producers.each_state(|_, state| {
+            let last = state.last_batch.map(|batch| batch.last_offset).max(state.last_marker);
+            number += u64::from(last >= Some(log_start));
+        });
         if number == 0 {
             return;
         }

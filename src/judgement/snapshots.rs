@@ -542,6 +542,23 @@ mod tests {
         assert!(judged(true, "D -1 3").is_none());
     }
 
+    #[test]
+    fn behind_deleted_records_a_clean_stop_has_nothing_to_leave() {
+        let held = |start: i64| {
+            let context = PartitionContext {
+                lacks_snapshots: true,
+                log_start_offset: Offset(start),
+                ..PartitionContext::default()
+            };
+            let (context, facts) = fold_in(context, "D 5/0 0..4; X 6/0 0..0; D 8/0 0..0; +M 6/0");
+            judge(&[(&context, &facts)]).pop().and_then(|finding| finding.snapshots[0].log.clone())
+        };
+        assert_eq!(held(8), None);
+        assert_eq!(held(7).as_deref(), Some("holds 1 producer, and ends at offset 8"));
+        assert_eq!(held(6).as_deref(), Some("holds 2 producers, and ends at offset 8"));
+        assert_eq!(held(4).as_deref(), Some("holds 3 producers, and ends at offset 8"));
+    }
+
     fn advised(
         start: i64,
         snapshots: &[(i64, Result<Vec<SnapshotEntry>, String>)],
