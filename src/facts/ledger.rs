@@ -240,7 +240,7 @@ impl Ledger {
         let beside = if open { Beside::OpenTransaction } else { Beside::Nothing };
         self.producers.data(&self.context, &self.continuity, header, beside);
         if header.is_transactional() {
-            self.transactions.data(header);
+            self.transactions.data(header, self.context.log_start_offset);
         }
         // An open transaction keeps its producer from expiring, and its marker renews the time.
         if !self.context.internal && !header.is_transactional() {

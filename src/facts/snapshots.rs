@@ -16,6 +16,9 @@
 //! its snapshots may be younger than the copy of its segments: there it counts where the log ends just where an index
 //! without its segment says that one had begun.
 //!
+//! A broker that finds no snapshot behind the log start builds its state from there on, and knows nothing of what was deleted: there
+//! an open transaction begins with the first batch that is not wholly below it.
+//!
 //! Source: `ProducerStateManager.takeSnapshot`, `removeExpiredProducers`,
 //! `ProducerAppendInfo.appendEndTxnMarker`; KAFKA-9144, KAFKA-7190; 0.11 names the marker's offset instead of
 //! the batch's.
@@ -78,7 +81,11 @@ impl Named {
 /// The batch across an offset at which a transaction is said to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beginning {
-    Transactional(ProducerId),
+    Transactional {
+        producer_id: ProducerId,
+        /// Whether the batch begins at the offset.
+        at_first: bool,
+    },
     Other(ProducerId),
 }
 
@@ -147,10 +154,10 @@ impl SnapshotCheck {
         if last < first {
             return;
         }
-        for beginning in self.beginnings.range_mut(first..=last).map(|(_, beginning)| beginning) {
+        for (&offset, beginning) in self.beginnings.range_mut(first..=last) {
             let is_transactional = header.is_transactional() && !header.is_control();
             *beginning = Some(if is_transactional {
-                Beginning::Transactional(header.producer_id)
+                Beginning::Transactional { producer_id: header.producer_id, at_first: offset == first }
             } else {
                 Beginning::Other(header.producer_id)
             });
@@ -346,7 +353,9 @@ impl SnapshotCheck {
                 (None, None) => {}
                 (Some(first), Some(open)) if first == open => {}
                 (Some(first), Some(open))
-                    if first > open && transactions.began_later(entry.producer_id, first) => {}
+                    if first > open
+                        && (transactions.began_later(entry.producer_id, first)
+                            || self.is_first_above_log_start(first, entry.producer_id, transactions)) => {}
                 (Some(first), Some(open))
                     if first > open
                         && transactions
@@ -409,6 +418,19 @@ impl SnapshotCheck {
         });
     }
 
+    /// Whether a broker that rebuilt its state from the log start, as it stood at some time, saw the open transaction
+    /// begin here: with a batch of the producer, all of whose earlier ones end below the log start.
+    fn is_first_above_log_start(
+        &self,
+        first: Offset,
+        producer_id: ProducerId,
+        transactions: &Transactions,
+    ) -> bool {
+        let begins = Beginning::Transactional { producer_id, at_first: true };
+        self.beginnings.get(&first).copied().flatten() == Some(begins)
+            && transactions.first_above_log_start(producer_id).is_none_or(|above| first <= above)
+    }
+
     /// What the log has where the entry says that an open transaction began, if nothing of it can have begun there.
     fn false_beginning(
         &self,
@@ -421,8 +443,10 @@ impl SnapshotCheck {
             return Some((SnapshotConflictKind::EntryBeyondSnapshot, log));
         }
         let log = match self.beginnings.get(&first).copied().flatten()? {
-            Beginning::Transactional(id) if id == entry.producer_id => return None,
-            Beginning::Transactional(id) => format!("data of producer {id} at offset {first}"),
+            Beginning::Transactional { producer_id: id, .. } if id == entry.producer_id => return None,
+            Beginning::Transactional { producer_id: id, .. } => {
+                format!("data of producer {id} at offset {first}")
+            }
             Beginning::Other(id) => {
                 format!("what producer {id} wrote at offset {first} is no data of a transaction")
             }

@@ -46,6 +46,8 @@ struct Open {
     span: TransactionSpan,
     /// Whether only a snapshot says where it began.
     remembered: bool,
+    /// The first offset of its first batch that is not wholly below the log start.
+    above_log_start: Option<Offset>,
     ranges: Vec<(Offset, Offset)>,
 }
 
@@ -77,7 +79,7 @@ pub(super) struct Marker {
 
 impl Transactions {
     /// A transactional data batch.
-    pub(super) fn data(&mut self, header: &BatchHeader) {
+    pub(super) fn data(&mut self, header: &BatchHeader, log_start: Offset) {
         let (first, last) = (header.base_offset, header.last_offset());
         let time = header.first_timestamp().map(|time| time.0);
         let appended = time.filter(|_| header.timestamp_type() == TimestampType::LogAppendTime);
@@ -107,6 +109,7 @@ impl Transactions {
             earlier: Vec::new(),
             span: begun,
             remembered: false,
+            above_log_start: None,
             ranges: Vec::new(),
         });
         // A higher epoch means that a marker is missing; the next one ends all of it (KIP-98), and
@@ -118,6 +121,9 @@ impl Transactions {
             let earlier = TransactionSpan { followed_by: header.producer_epoch, ..open.span };
             open.span = TransactionSpan { open_since: earlier.open_since, ..begun };
             open.earlier.push(earlier);
+        }
+        if last >= log_start {
+            open.above_log_start.get_or_insert(first);
         }
         open.span.last_offset = Some(last);
         open.span.producer_epoch = open.span.producer_epoch.max(header.producer_epoch);
@@ -170,6 +176,7 @@ impl Transactions {
                 outcome: Outcome::Open,
             },
             remembered: true,
+            above_log_start: None,
             ranges: Vec::new(),
         });
     }
@@ -264,6 +271,11 @@ impl Transactions {
         self.open.get(&producer_id).map(|open| open.span.open_since)
     }
 
+    /// Where the first batch of the open transaction of a producer begins that is not wholly below the log start.
+    pub(super) fn first_above_log_start(&self, producer_id: ProducerId) -> Option<Offset> {
+        self.open.get(&producer_id)?.above_log_start
+    }
+
     /// A marker, and the transaction that it ended. One that a file beside the log contradicts is kept
     /// however many there are.
     pub(super) fn end(
@@ -356,7 +368,7 @@ mod tests {
         let began = |batches: &[BatchHeader]| {
             let mut transactions = Transactions::default();
             for header in batches {
-                transactions.data(header);
+                transactions.data(header, Offset(0));
             }
             transactions.finish().0[0].first_timestamp
         };

@@ -559,6 +559,45 @@ mod tests {
         assert_eq!(held(4).as_deref(), Some("holds 3 producers, and ends at offset 8"));
     }
 
+    #[test]
+    fn a_state_that_was_built_from_the_log_start_knows_a_transaction_from_there_on() {
+        let judged = |start: i64, first: i64| {
+            let mut since = open(7, 0, first);
+            (since.last_sequence, since.last_offset) = (Sequence::new(8), Some(Offset(8)));
+            let snapshot =
+                Snapshot { file: "9.snapshot".to_owned(), offset: Offset(9), entries: Ok(vec![since]) };
+            let context = PartitionContext {
+                snapshots: vec![snapshot],
+                log_start_offset: Offset(start),
+                ..PartitionContext::default()
+            };
+            let (context, facts) = fold_in(context, "X 7/0 0..1; X 7/0 2..4; X 7/0 5..7; X 7/0 8..8");
+            judge(&[(&context, &facts)])
+                .into_iter()
+                .flat_map(|f| f.snapshots)
+                .map(|s| s.what)
+                .collect::<Vec<_>>()
+        };
+        let differs = one(SnapshotConflictKind::OtherTransaction);
+        let right = Vec::<String>::new();
+        for (start, first, expected) in [
+            (2, 2, &right),
+            // The log start lies within a batch, which is read whole.
+            (4, 2, &right),
+            (5, 5, &right),
+            // It was lower when the broker read the log.
+            (5, 2, &right),
+            (9, 8, &right),
+            (0, 2, &differs),
+            (1, 2, &differs),
+            (4, 5, &differs),
+            // No batch begins there.
+            (5, 3, &differs),
+        ] {
+            assert_eq!(&judged(start, first), expected, "from {start}, open since {first}");
+        }
+    }
+
     fn advised(
         start: i64,
         snapshots: &[(i64, Result<Vec<SnapshotEntry>, String>)],
