@@ -26,8 +26,11 @@ pub(super) struct Absent {
     unsettled: BTreeMap<u64, Unsettled>,
     /// Keys are followed whose hash has so many zeros at its end.
     zeros: u32,
-    markers: BTreeMap<ProducerId, BTreeMap<Offset, Transaction>>,
+    /// Markers of which it is not known yet whether the other log holds data that they would end.
+    markers: BTreeMap<ProducerId, BTreeSet<Offset>>,
     marker_count: usize,
+    /// Markers whose data the other log holds.
+    ends_missing: Vec<Offset>,
     /// Some have no key: no cleaner takes one record for another.
     has_unkeyed: bool,
     limit: usize,
@@ -52,13 +55,6 @@ struct Unsettled {
     outcome: Option<Outcome>,
 }
 
-/// Whether the log that lacks a marker holds data that it would end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Transaction {
-    Unseen,
-    HasData,
-}
-
 impl Default for Absent {
     fn default() -> Self {
         Self {
@@ -67,6 +63,7 @@ impl Default for Absent {
             zeros: 0,
             markers: BTreeMap::new(),
             marker_count: 0,
+            ends_missing: Vec::new(),
             has_unkeyed: false,
             limit: FOLLOWED,
         }
@@ -117,7 +114,7 @@ impl Absent {
     fn add_marker(&mut self, id: ProducerId, offset: Offset) {
         if self.marker_count < self.limit {
             self.marker_count += 1;
-            self.markers.entry(id).or_default().insert(offset, Transaction::Unseen);
+            self.markers.entry(id).or_default().insert(offset);
         }
     }
 
@@ -159,8 +156,7 @@ impl Absent {
                 (true, false) => None,
             })
             .collect();
-        let markers = self.markers.values().flatten().filter(|(_, seen)| **seen == Transaction::HasData);
-        deciding.extend(markers.map(|(&offset, _)| (offset, DecidingKind::Marker)));
+        deciding.extend(self.ends_missing.iter().map(|&offset| (offset, DecidingKind::Marker)));
         deciding.sort_unstable();
         deciding
     }
@@ -241,12 +237,14 @@ pub(super) fn decide(absent: &mut Absent, lacking: &Log<'_>, mode: ReadMode) {
     }
 }
 
-/// Absent markers of a producer below `below` would have ended what is open.
+/// Of the absent markers of a producer below `below` the first would have ended what is open before them; the
+/// others had no data left, and none that stands behind them is theirs.
 fn end_transactions(absent: &mut Absent, open: &mut BTreeSet<ProducerId>, id: ProducerId, below: Offset) {
     let Some(markers) = absent.markers.get_mut(&id) else { return };
-    for (_, seen) in markers.range_mut(..below).filter(|(_, seen)| **seen == Transaction::Unseen) {
+    while let Some(marker) = markers.first().copied().filter(|marker| *marker < below) {
+        markers.pop_first();
         if open.remove(&id) {
-            *seen = Transaction::HasData;
+            absent.ends_missing.push(marker);
         }
     }
 }

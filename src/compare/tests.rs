@@ -256,6 +256,25 @@ fn a_marker_is_missed_where_its_data_is_left() {
     assert!(compared(&one(log), &one(emptied).cleaned_below(3)).compaction_only());
 }
 
+#[test]
+fn a_marker_whose_data_is_gone_ends_nothing_that_stands_behind_it() {
+    let sent = |sequence, key: &str| batch().producer(7, 0, sequence).transactional().record(key, "v");
+    let behind = |log: SegmentBuilder| {
+        let log = log.batch(sent(1, "a")).commit(7, 0).batch(sent(2, "b")).commit(7, 0);
+        log.batch(keyed(&["z"]))
+    };
+    let whole = behind(SegmentBuilder::new().batch(sent(0, "a")).commit(7, 0));
+    let later = || SegmentBuilder::new().skip_to(2).time(crate::testkit::FIRST_TIME + 2000);
+    let comparison = compared(&one(whole.clone()), &one(behind(later())).cleaned_below(6));
+    assert!(comparison.compaction_only(), "{comparison:?}");
+    // The marker of the second transaction is gone, and its data is not.
+    let unended = later().batch(sent(1, "a")).skip_to(4).time(crate::testkit::FIRST_TIME + 4000);
+    let unended = unended.batch(sent(2, "b")).commit(7, 0).batch(keyed(&["z"]));
+    let comparison = compared(&one(whole), &one(unended).cleaned_below(6));
+    let marker = Deciding { offset: Offset(3), kind: DecidingKind::Marker, holder: Side::A };
+    assert_eq!(comparison.deciding, [marker]);
+}
+
 fn withheld(offset: i64, outcome: Outcome) -> &'static Withheld {
     let offset = Offset(offset);
     let ranges = [WithheldRange { first_offset: offset, last_offset: offset, outcome }];
