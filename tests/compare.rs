@@ -850,6 +850,77 @@ fn what_retention_or_compaction_took_is_neither_missing_nor_extra_in_a_mirror() 
     assert_eq!((&mirror["repeated"], &mirror["repeatedRemoved"]), (&json!(19), &json!(19)), "{answer:#}");
 }
 
+/// A log that begins at `first`, with a batch for each record; those that are not kept take an offset alone.
+fn states(first: i64, records: &[(&str, Option<&str>)], kept: &[i64]) -> SegmentBuilder {
+    (first..).zip(records).fold(SegmentBuilder::at(first), |log, (at, (key, value))| {
+        let spec = batch().record(*key, value.map(|value| value.as_bytes().to_vec()));
+        log.batch(if kept.contains(&at) { spec } else { spec.kept(&[]) })
+    })
+}
+
+impl Tree {
+    /// Writes logs of a source and its mirror, by their first offsets, and counts.
+    fn mirrored(
+        &self,
+        source: (i64, SegmentBuilder),
+        mirror: (i64, SegmentBuilder),
+        status: i32,
+        counts: &[&str],
+    ) -> Vec<u64> {
+        let paths = [("a", "a/orders-0", source), ("b", "b/east.orders-0", mirror)].map(
+            |(root, at, (first, log))| {
+                let at = self.0.path().join(at);
+                let _ = fs::remove_dir_all(&at);
+                fs::create_dir_all(&at).unwrap();
+                fs::write(at.join(format!("{first:020}.log")), log.bytes()).unwrap();
+                self.0.path().join(root)
+            },
+        );
+        let answer = told(&paths, &["--mirror", "orders=east.orders"], status);
+        let mirror = &answer["pairs"][0]["mirror"];
+        counts
+            .iter()
+            .map(|name| mirror[*name].as_u64().unwrap_or_else(|| panic!("{name}: {mirror:#}")))
+            .collect()
+    }
+}
+
+#[test]
+fn another_newest_value_of_a_key_is_a_difference_whatever_was_removed() {
+    let tree = Tree::new();
+    let (on, off, one) = (Some("on"), Some("off"), Some("1"));
+    for last in [off, None] {
+        let source = [("dev", on), ("x", one), ("dev", on), ("dev", last), ("dev", on), ("y", one)];
+        let turned = [("dev", on), ("x", one), ("dev", on), ("dev", on), ("dev", last), ("y", one)];
+        let all = all_of(6);
+        let count = |first: i64, mirror: &[(&str, Option<&str>)], kept: &[i64], status| {
+            let skipped = usize::try_from(first).unwrap();
+            let mirror = (first, states(first, &mirror[skipped..], kept));
+            let names = ["otherOrder", "otherNewest", "missing"];
+            tree.mirrored((0, states(0, &source, &all)), mirror, status, &names)
+        };
+        // Nothing is gone, and each has its counterpart.
+        assert_eq!(count(0, &turned, &all, 1), [1, 0, 0]);
+        // A cleaner took the first, or retention the first two.
+        assert_eq!(count(0, &turned, &all[1..], 1), [0, 1, 1]);
+        assert_eq!(count(2, &turned, &all, 1), [0, 1, 2]);
+        assert_eq!(count(0, &source, &all[1..], 0), [0, 0, 1]);
+        assert_eq!(count(2, &source, &all, 0), [0, 0, 2]);
+        assert_eq!(count(4, &source, &all, 0), [0, 0, 4]);
+    }
+    // The newest value of an open transaction of the source need not be there yet, nor what waits behind it.
+    let head =
+        || SegmentBuilder::at(2).batch(batch().record("dev", "on")).batch(batch().record("dev", "off"));
+    let open = head().batch(batch().producer(7, 0, 0).transactional().record("z", "1"));
+    let open = open.batch(batch().record("dev", "on")).batch(batch().record("dev", "new"));
+    let copied = states(0, &[("old", one), ("dev", on), ("dev", off)], &all_of(3));
+    assert_eq!(tree.mirrored((2, open), (0, copied), 0, &["otherNewest"]), [0]);
+}
+
+fn all_of(records: i64) -> Vec<i64> {
+    (0..records).collect()
+}
+
 /// Logs of records `k0`, `k1`, …, each from its first offset on.
 fn numbered(tree: &Tree, partition: &str, first: i64, keys: impl IntoIterator<Item = usize>) -> PathBuf {
     let log = keys

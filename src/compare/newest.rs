@@ -137,6 +137,11 @@ impl Newest {
         self.keys.get(&hash).copied()
     }
 
+    /// The keys that both logs show, with the newest record of each in both.
+    pub fn in_both<'n>(&'n self, other: &'n Self) -> impl Iterator<Item = (u64, Last, Last)> + 'n {
+        self.keys.iter().filter_map(|(hash, last)| Some((*hash, *last, other.last(*hash)?)))
+    }
+
     /// Whether each key is followed.
     #[must_use]
     pub const fn follows_all(&self) -> bool {

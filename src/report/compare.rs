@@ -146,7 +146,7 @@ pub struct Range {
     pub records: u64,
     /// How it differs: `missing`, `tail`, `extra`, `repeated`, `other-partition`, `aborted-in-source`, `open-in-source`, `removed` (its counterpart may have been),
     /// `partly-removed` (likewise, but of more of them than the other log can have held),
-    /// `repeated-or-removed`, `other-order`,
+    /// `repeated-or-removed`, `other-order`, `other-newest`,
     /// `unreadable` (its counterpart may stand in bytes that cannot be read), `other-records`, `other-writer`,
     /// `other-leader-epoch`, `other-time`, `newest-value`, `tombstone`, `marker`.
     pub what: String,
@@ -200,6 +200,9 @@ pub struct Mirror {
     /// Of the matched ones, records that stand in the second before a record of the same record key that is older in the
     /// first; of those that both hold as often.
     pub other_order: u64,
+    /// Records that are the newest of their record key in the first, while the newest of the second has another value; where
+    /// records were removed, so that their order is not certain. Matched by content alone.
+    pub other_newest: u64,
     /// Records of the first that the second does not hold.
     pub missing: u64,
     /// Of these, records that the second holds in another partition.

@@ -7,7 +7,8 @@
 //! nobody can tell then, only how many.
 //!
 //! No cleaner takes the newest value of a key, nor a tombstone above an older value: these are asked for key by
-//! key ([`Newest`]).
+//! key ([`Newest`]). And whatever was removed from the front of a log, the newest record of a key stands at its end:
+//! where both show the key, it has to be the same one.
 
 use super::super::compared;
 use super::fate::{Fate, Kind, Marks};
@@ -53,6 +54,10 @@ pub(super) struct Excuses<'a> {
     room: [u64; 2],
     /// Keys whose newest record of the other side has a counterpart before the newest of this side.
     stale: [BTreeSet<u64>; 2],
+    /// Keys whose newest records of both sides are equal, or of which is said already that one has no counterpart.
+    told: BTreeSet<u64>,
+    /// Records of the pair may stand in other partitions.
+    is_spread: bool,
     /// The first record with a counterpart, of each side.
     first: [Option<Offset>; 2],
     /// The last one.
@@ -66,7 +71,7 @@ impl<'a> Excuses<'a> {
     /// With the other partitions of both topics where records of one may stand in another.
     pub(super) fn of(pair: DirPair, siblings: Option<&Siblings>, logs: Logs<'a>) -> Self {
         let sides = [pair.a, pair.b];
-        let newest = if sides.iter().any(|&at| logs.cleaned_below(at).is_some()) {
+        let newest = if sides.iter().any(|&at| logs.lost_records(at)) {
             let log = |at: usize| {
                 compared::read_whole(logs.subjects.get(at)?, logs.outcomes.get(at)?, logs.options.limits)
             };
@@ -89,6 +94,8 @@ impl<'a> Excuses<'a> {
             unread: sides.map(|at| Unread::of(logs, at)),
             newest,
             stale: <[BTreeSet<u64>; 2]>::default(),
+            told: BTreeSet::new(),
+            is_spread: siblings.is_some(),
             first: [None; 2],
             last: [None; 2],
             cleaned: [None; 2],
@@ -101,8 +108,42 @@ impl<'a> Excuses<'a> {
         self.pair.a
     }
 
+    /// Notes two equal records that are the last of their content.
+    pub(super) fn note_last(&mut self, fate: Fate) {
+        let Some([a, b]) = &self.newest else { return };
+        let both = a.key_at(fate.at).zip(b.key_at(fate.to));
+        self.told.extend(both.filter(|(one, other)| one == other).map(|(hash, _)| hash));
+    }
+
+    /// Notes that it is told of a record that stands alone.
+    fn note_told(&mut self, fate: Fate) {
+        let side = usize::from(!fate.kind.is_missing());
+        let newest = self.newest.as_ref().and_then(|newest| newest.get(side));
+        self.told.extend(newest.and_then(|newest| newest.key_at(fate.at)));
+    }
+
+    /// The records of the source that are the newest of their key there, while the mirror's newest has another content.
+    pub(super) fn other_newest(&self, number: u32) -> Vec<Fate> {
+        let Some([a, b]) = self.newest.as_ref().filter(|_| !self.is_spread) else { return Vec::new() };
+        let [log_a, log_b] = [self.pair.a, self.pair.b];
+        a.in_both(b)
+            .filter(|(hash, _, _)| !self.told.contains(hash))
+            // What waits behind an open transaction need not have been copied yet.
+            .filter(|(_, at, _)| !self.logs.withholds(log_a, at.offset))
+            .filter(|(_, at, to)| a.is_read_behind(at.offset) && b.is_read_behind(to.offset))
+            .filter(|(_, at, to)| {
+                !self.logs.is_below_start(log_a, at.offset) && !self.logs.is_below_start(log_b, to.offset)
+            })
+            .map(|(_, at, to)| {
+                let (at, to) = (at.offset, to.offset);
+                Fate { pair: number, kind: Kind::OtherNewest, at, to, marks: Marks::NONE }
+            })
+            .collect()
+    }
+
     /// Notes two records that stand for each other; all of these come before the first that stands alone.
     pub(super) fn note(&mut self, fate: Fate) {
+        self.note_last(fate);
         let both = [fate.at, fate.to];
         for ((first, last), offset) in self.first.iter_mut().zip(&mut self.last).zip(both) {
             *first = Some(first.map_or(offset, |first| first.min(offset)));
@@ -129,6 +170,14 @@ impl<'a> Excuses<'a> {
 
     /// Why the record of a fate is no difference.
     pub(super) fn of_fate(&mut self, fate: Fate) -> Excuse {
+        let excuse = self.excuse(fate);
+        if excuse != Excuse::Removed || fate.kind == Kind::Aborted {
+            self.note_told(fate);
+        }
+        excuse
+    }
+
+    fn excuse(&mut self, fate: Fate) -> Excuse {
         if !std::mem::replace(&mut self.closed, true) {
             for unread in &mut self.unread {
                 unread.close();
@@ -136,7 +185,9 @@ impl<'a> Excuses<'a> {
         }
         let (side, own, other) = match fate.kind {
             // How an open transaction ends nobody knows: that is no difference yet.
-            Kind::Matched | Kind::Open | Kind::OtherOrder => return Excuse::None,
+            Kind::Matched | Kind::LastOfEqual | Kind::Open | Kind::OtherOrder | Kind::OtherNewest => {
+                return Excuse::None;
+            }
             Kind::Missing | Kind::MissingHere => (0, self.pair.a, self.pair.b),
             Kind::Extra | Kind::Repeated | Kind::OtherPartition | Kind::Aborted => {
                 (1, self.pair.b, self.pair.a)

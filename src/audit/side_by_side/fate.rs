@@ -41,6 +41,8 @@ impl Marks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Matched,
+    /// The last of equal records that each side shows, where they are not matched with each other.
+    LastOfEqual,
     Missing,
     Extra,
     Repeated,
@@ -54,11 +56,14 @@ pub(super) enum Kind {
     Open,
     /// In the mirror it stands before a record of its key that is older in the source.
     OtherOrder,
+    /// It is the newest of its key, and the mirror's newest is another one.
+    OtherNewest,
 }
 
 impl Kind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Matched,
+        Self::LastOfEqual,
         Self::Missing,
         Self::Extra,
         Self::Repeated,
@@ -67,6 +72,7 @@ impl Kind {
         Self::Aborted,
         Self::Open,
         Self::OtherOrder,
+        Self::OtherNewest,
     ];
 
     /// Whether it is a record of the source that stands alone.
@@ -76,7 +82,7 @@ impl Kind {
 
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Self::Matched => "matched",
+            Self::Matched | Self::LastOfEqual => "matched",
             Self::Missing => "missing",
             Self::Extra => "extra",
             Self::Repeated => "repeated",
@@ -84,6 +90,7 @@ impl Kind {
             Self::Aborted => "aborted-in-source",
             Self::Open => "open-in-source",
             Self::OtherOrder => "other-order",
+            Self::OtherNewest => "other-newest",
         }
     }
 }

@@ -86,6 +86,11 @@ impl Logs<'_> {
         self.outcomes.get(at)?.facts.cleaned_below
     }
 
+    /// Whether consumers no longer get a record that its files still hold.
+    pub(super) fn is_below_start(self, at: usize, offset: Offset) -> bool {
+        self.subjects.get(at).is_some_and(|subject| offset < subject.context.log_start_offset)
+    }
+
     /// Whether it may have held more than it does.
     pub(super) fn lost_records(self, at: usize) -> bool {
         self.lost_its_head(at) || self.cleaned_below(at).is_some()
@@ -108,6 +113,8 @@ impl Logs<'_> {
 pub(super) struct Sorting {
     pub(super) fates: Share,
     pub(super) keys: Share,
+    /// Whether records are matched by record key and value.
+    pub(super) by_content: bool,
 }
 
 /// What is known of a pair while its fates are told.
@@ -118,24 +125,37 @@ struct OfPair<'a> {
 }
 
 impl OfPair<'_> {
-    /// Adds to what became of its records those in another order.
+    /// Adds to what became of its records those in another order, and those that are the newest of their key in the
+    /// source alone.
     fn close(
         self,
         told: &mut [Option<Matched>],
         logs: Logs<'_>,
         listed: usize,
-        share: &Share,
+        sorting: &Sorting,
     ) -> Result<(), AuditError> {
         let at = usize::try_from(self.number).unwrap_or(usize::MAX);
-        let Some(Some(matched)) = told.get_mut(at).filter(|_| self.order.turns()) else { return Ok(()) };
+        let Some(Some(matched)) = told.get_mut(at) else { return Ok(()) };
+        // With a key of the user's two of one record key may be the same event.
+        let mut other_newest = BTreeMap::new();
+        if sorting.by_content {
+            other_newest
+                .extend(self.excuses.other_newest(self.number).into_iter().map(|fate| (fate.at, fate)));
+        }
         let source = self.excuses.source();
-        let (Some(subject), Some(outcome)) = (logs.subjects.get(source), logs.outcomes.get(source)) else {
-            return Ok(());
-        };
-        let Some(log) = compared::read_whole(subject, outcome, logs.options.limits) else { return Ok(()) };
-        let stop = || logs.options.watch.is_stopped();
-        let mut turned = self.order.turned(self.number, &log, logs.options.mode, &stop, share)?.finish()?;
-        while let Some(fate) = turned.take_next()? {
+        let log = logs.subjects.get(source).zip(logs.outcomes.get(source)).filter(|_| self.order.turns());
+        let log =
+            log.and_then(|(subject, outcome)| compared::read_whole(subject, outcome, logs.options.limits));
+        if let Some(log) = log {
+            let stop = || logs.options.watch.is_stopped();
+            let turned = self.order.turned(self.number, &log, logs.options.mode, &stop, &sorting.keys)?;
+            let mut turned = turned.finish()?;
+            while let Some(fate) = turned.take_next()? {
+                other_newest.remove(&fate.at);
+                matched.add(fate, Excuse::None, listed);
+            }
+        }
+        for fate in other_newest.into_values() {
             matched.add(fate, Excuse::None, listed);
         }
         Ok(())
@@ -177,7 +197,7 @@ pub(super) fn matched(
         let at = usize::try_from(fate.pair).unwrap_or(usize::MAX);
         let Some(pair) = pairs.get(at) else { continue };
         if let Some(done) = of_pair.take_if(|known| known.number != fate.pair) {
-            done.close(&mut told, logs, listed, &sorting.keys)?;
+            done.close(&mut told, logs, listed, sorting)?;
         }
         let this = of_pair.get_or_insert_with(|| {
             let siblings = siblings.get(at).filter(|siblings| {
@@ -187,6 +207,10 @@ pub(super) fn matched(
             let excuses = Excuses::of(*pair, siblings, logs);
             OfPair { number: fate.pair, excuses, order: Order::new(&sorting.keys) }
         });
+        if fate.kind == Kind::LastOfEqual {
+            this.excuses.note_last(fate);
+            continue;
+        }
         let excuse = if fate.kind == Kind::Matched {
             this.excuses.note(fate);
             this.order.note(fate)?;
@@ -199,7 +223,7 @@ pub(super) fn matched(
         }
     }
     if let Some(done) = of_pair {
-        done.close(&mut told, logs, listed, &sorting.keys)?;
+        done.close(&mut told, logs, listed, sorting)?;
     }
     for matched in told.iter_mut().flatten() {
         matched.name_what_is_too_many();
@@ -254,6 +278,7 @@ impl Matched {
         // What the source may have held and the mirror has twice may be a copy as well.
         let kind = if removed > 0 && fate.marks.has(Marks::AGAIN) { Kind::Repeated } else { fate.kind };
         match kind {
+            Kind::LastOfEqual => return,
             Kind::Matched => {
                 mirror.matched += 1;
                 mirror.other_content += u64::from(fate.marks.has(Marks::OTHER_CONTENT));
@@ -285,6 +310,7 @@ impl Matched {
             }
             Kind::Open => mirror.shown_open += 1,
             Kind::OtherOrder => mirror.other_order += 1,
+            Kind::OtherNewest => mirror.other_newest += 1,
         }
         if !fate.kind.is_missing() {
             mirror.surplus_withheld += withheld;
@@ -292,7 +318,7 @@ impl Matched {
         }
         let [end_a, end_b, end_of_both] = &mut self.omitted_end;
         let (ranges, end) = match kind {
-            Kind::OtherOrder => (&mut self.different, end_of_both),
+            Kind::OtherOrder | Kind::OtherNewest => (&mut self.different, end_of_both),
             kind if kind.is_missing() => (&mut self.only_a, end_a),
             _ => (&mut self.only_b, end_b),
         };

@@ -145,7 +145,11 @@ fn compare_all(
     mirror::keyed(&pairs, &outcomes, &matching)?;
     options.watch.enter(Stage::Comparing);
     let logs = mirror::Logs { subjects: &subjects, outcomes: &outcomes, options };
-    let sorting = mirror::Sorting { fates: share(shares.wanted), keys: share(shares.relations) };
+    let sorting = mirror::Sorting {
+        fates: share(shares.wanted),
+        keys: share(shares.relations),
+        by_content: options.key.one_key().is_none(),
+    };
     let mut mirrors = mirror::matched(rows, (&pairs, &siblings), logs, listed, &sorting)?;
 
     let judged: Vec<_> = subjects

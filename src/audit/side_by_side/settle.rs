@@ -79,6 +79,21 @@ impl Settled {
         settled
     }
 
+    /// The last that each side shows, where these two were not matched with each other.
+    fn last_of_equal(
+        &self,
+        a: &[Held],
+        b: &[Held],
+        pair: &DirPair,
+        logs: Logs<'_>,
+    ) -> Option<(Offset, Offset)> {
+        let last = |held: &[Held], log: usize| {
+            held.iter().rev().map(|one| one.offset).find(|&at| logs.outcome(log, at).is_none())
+        };
+        let both = (last(a, pair.a)?, last(b, pair.b)?);
+        (!self.matched.iter().any(|(at, to)| (at.offset, to.offset) == both)).then_some(both)
+    }
+
     /// Whether both show as many.
     fn is_sure(&self, pair: &DirPair, logs: Logs<'_>) -> bool {
         let is_shown = |log: usize, at: Offset| logs.outcome(log, at).is_none();
@@ -123,6 +138,9 @@ pub(super) fn settle(
     }
     for (number, pair, siblings, settled) in all_settled {
         let is_sure = settled.is_sure(pair, logs);
+        if let Some((at, to)) = settled.last_of_equal(of(pair.a), of(pair.b), pair, logs) {
+            fates.push(Fate { pair: number, kind: Kind::LastOfEqual, at, to, marks: Marks::NONE })?;
+        }
         for (at, to) in settled.matched {
             let is_shown = logs.outcome(pair.b, to.offset).is_none();
             let sure = if is_sure && is_shown { Marks::SURE } else { Marks::NONE };

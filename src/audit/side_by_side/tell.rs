@@ -109,7 +109,7 @@ impl Teller<'_> {
         let by = if choice.one_key().is_some() { "key" } else { "content" };
         let mut told = self.head(pair, by);
         let mirror = &matched.mirror;
-        told.equal = mirror.other_order == 0
+        told.equal = mirror.other_order + mirror.other_newest == 0
             && mirror.missing == mirror.missing_withheld + mirror.missing_removed + mirror.missing_unreadable
             && mirror.extra + mirror.repeated + mirror.other_partition + mirror.shown_aborted
                 == mirror.surplus_withheld

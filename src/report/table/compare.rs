@@ -332,6 +332,13 @@ fn mirror_lines(page: &mut Page, pair: &Pair, mirror: &Mirror) {
         );
         page.item(2, &said);
     }
+    if mirror.other_newest > 0 {
+        let said = match mirror.other_newest {
+            1 => "1 record key has another newest value in the mirror".to_owned(),
+            keys => format!("{} record keys have another newest value in the mirror", number(keys)),
+        };
+        page.item(2, &said);
+    }
     if mirror.other_content > 0 {
         let (differ, what) =
             (if mirror.other_content == 1 { "differs" } else { "differ" }, other_content(pair));
