@@ -921,6 +921,75 @@ fn all_of(records: i64) -> Vec<i64> {
     (0..records).collect()
 }
 
+#[test]
+fn what_was_aborted_on_both_sides_does_not_show_where_the_other_log_begins() {
+    let sent = |id, sequence, key: &str| batch().producer(id, 0, sequence).transactional().record(key, "v");
+    let source = SegmentBuilder::new()
+        .batch(sent(9, 0, "x"))
+        .batch(batch().record("y", "v"))
+        .abort(9, 0)
+        .batch(sent(9, 1, "x"))
+        .commit(9, 0)
+        .batch(batch().record("z", "v"));
+    let mirror = |first| {
+        let tried = SegmentBuilder::at(first).batch(sent(7, 5, "x")).abort(7, 0).batch(sent(7, 6, "x"));
+        (first, tried.batch(sent(7, 7, "z")).commit(7, 0))
+    };
+    let tree = Tree::new();
+    let names = ["matched", "missing", "missingRemoved"];
+    assert_eq!(tree.mirrored((0, source.clone()), mirror(2), 0, &names), [3, 1, 1]);
+    assert_eq!(tree.mirrored((0, source.clone()), mirror(0), 1, &names), [3, 1, 0], "nothing was removed");
+    // Nothing but what was aborted on both sides is equal: nobody knows.
+    let aborted = |first, key: &str| {
+        let log = SegmentBuilder::at(first).batch(sent(9, 0, "x")).abort(9, 0);
+        (first, log.batch(batch().record(key, "v")))
+    };
+    assert_eq!(tree.mirrored(aborted(5, "a"), aborted(7, "b"), 3, &names), [1, 1, 1]);
+}
+
+#[test]
+fn what_waits_behind_an_open_transaction_of_the_source_is_matched_last() {
+    let one = |key: &str| batch().record(key, "on");
+    let source = |head: SegmentBuilder| {
+        let open = batch().producer(9, 0, 0).transactional().record("t", "1");
+        head.batch(one("a")).batch(one("b")).batch(open).batch(one("a"))
+    };
+    let mirror = || SegmentBuilder::new().batch(one("a")).batch(one("c")).batch(one("a")).batch(one("b"));
+    let tree = Tree::new();
+    let names = ["matched", "missing", "missingWithheld", "extra", "extraRemoved", "otherOrder"];
+    let headless = source(SegmentBuilder::at(2));
+    assert_eq!(tree.mirrored((2, headless), (0, mirror()), 0, &names), [3, 1, 1, 1, 1, 0]);
+    let whole = source(SegmentBuilder::new().batch(one("a")).batch(one("c")));
+    assert_eq!(tree.mirrored((0, whole), (0, mirror()), 0, &names), [4, 2, 2, 0, 0, 0]);
+}
+
+#[test]
+fn what_stands_below_the_start_of_a_log_is_not_missed() {
+    let log = |keys: std::ops::Range<usize>| {
+        keys.fold(SegmentBuilder::new(), |log, key| log.batch(batch().record(format!("k{key}"), "v")))
+    };
+    let tree = Tree::new();
+    let start = |root: &str, topic: &str, offset: usize| {
+        let at = tree.0.path().join(root);
+        fs::create_dir_all(&at).unwrap();
+        let text = format!("0\n1\n{topic} 0 {offset}\n");
+        fs::write(at.join("log-start-offset-checkpoint"), text).unwrap();
+    };
+    let counts = |source, mirror, status| {
+        let names = ["matched", "missing", "missingRemoved", "extra", "extraRemoved"];
+        tree.mirrored((0, source), (0, mirror), status, &names)
+    };
+    assert_eq!(counts(log(0..10), log(6..10), 1), [4, 6, 0, 0, 0]);
+    start("a", "orders", 6);
+    assert_eq!(counts(log(0..10), log(6..10), 0), [4, 0, 0, 0, 0]);
+    assert_eq!(counts(log(0..10), log(7..10), 1), [3, 1, 0, 0, 0]);
+    // The mirror may hold what consumers of its source no longer get.
+    assert_eq!(counts(log(0..10), log(0..10), 0), [10, 0, 0, 0, 0]);
+    start("a", "orders", 0);
+    start("b", "east.orders", 6);
+    assert_eq!(counts(log(6..10), log(0..10), 0), [4, 0, 0, 0, 0]);
+}
+
 /// Logs of records `k0`, `k1`, …, each from its first offset on.
 fn numbered(tree: &Tree, partition: &str, first: i64, keys: impl IntoIterator<Item = usize>) -> PathBuf {
     let log = keys

@@ -144,6 +144,11 @@ impl<'a> Excuses<'a> {
     /// Notes two records that stand for each other; all of these come before the first that stands alone.
     pub(super) fn note(&mut self, fate: Fate) {
         self.note_last(fate);
+        // What was aborted need not be copied, nor what waits behind an open transaction: which of it stands for which
+        // says nothing of where the other log begins.
+        if !fate.marks.has(Marks::SHOWN) {
+            return;
+        }
         let both = [fate.at, fate.to];
         for ((first, last), offset) in self.first.iter_mut().zip(&mut self.last).zip(both) {
             *first = Some(first.map_or(offset, |first| first.min(offset)));

@@ -29,6 +29,9 @@ impl Marks {
     /// Its counterpart has another content: other headers, or whatever is no part of the key.
     pub(super) const OTHER_CONTENT: Self = Self(4);
 
+    /// Consumers of both sides get it.
+    pub(super) const SHOWN: Self = Self(8);
+
     pub(super) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

@@ -45,6 +45,8 @@ pub(super) struct Matched {
     /// At offsets of the source.
     pub(super) different: Vec<Range>,
     pub(super) omitted: u64,
+    /// Whether a record has a counterpart that consumers of both logs get.
+    is_anchored: bool,
     /// Whether more than can have been removed may have been, by where they stand; of each side.
     too_many: [bool; 2],
     /// Where the last stretch ends that is not listed, of each side and of both.
@@ -266,7 +268,7 @@ impl Matched {
         let removed = mirror.missing_removed + mirror.extra_removed + mirror.repeated_removed;
         let removed = removed + mirror.shown_aborted_removed;
         let unreadable = mirror.missing_unreadable + mirror.surplus_unreadable;
-        mirror.matched == 0 && alone == removed + unreadable && (alone > 0 || mirror.unmatched > 0)
+        !self.is_anchored && alone == removed + unreadable && (alone > 0 || mirror.unmatched > 0)
     }
 
     fn add(&mut self, fate: Fate, excuse: Excuse, listed: usize) {
@@ -281,6 +283,7 @@ impl Matched {
             Kind::LastOfEqual => return,
             Kind::Matched => {
                 mirror.matched += 1;
+                self.is_anchored |= fate.marks.has(Marks::SHOWN);
                 mirror.other_content += u64::from(fate.marks.has(Marks::OTHER_CONTENT));
                 return self.map(fate, listed);
             }

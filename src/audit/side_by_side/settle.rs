@@ -26,6 +26,11 @@ enum Begin {
     AtTheLast,
 }
 
+/// Whether one of a pair may have held more than it does.
+fn has_lost(pair: &DirPair, logs: Logs<'_>) -> bool {
+    logs.lost_records(pair.a) || logs.lost_records(pair.b)
+}
+
 fn withheld_last(held: &[Held], log: usize, logs: Logs<'_>, from: Begin) -> Vec<Held> {
     let mut held = held.to_vec();
     if from == Begin::AtTheLast {
@@ -48,15 +53,17 @@ struct Settled {
 impl Settled {
     /// Matches the records of the two logs of a pair, each in the order of its offsets.
     fn of(a: &[Held], b: &[Held], pair: &DirPair, logs: Logs<'_>) -> Self {
+        let has_lost = has_lost(pair, logs);
+        // What waits behind an open transaction need not be copied: an older one may stand there.
         let hidden_alone = |(at, to): (&Held, &Held)| match logs.outcome(pair.b, to.offset) {
             Some(_) => !logs.withholds(pair.a, at.offset),
+            None if has_lost => logs.withholds(pair.a, at.offset),
             None => logs.outcome(pair.a, at.offset).is_some(),
         };
         if a.len() == b.len() && !a.iter().zip(b).any(hidden_alone) {
             return Self { matched: a.iter().copied().zip(b.iter().copied()).collect(), ..Self::default() };
         }
         // Where one has more, those are left over that nobody need copy.
-        let has_lost = logs.lost_records(pair.a) || logs.lost_records(pair.b);
         let from = if has_lost { Begin::AtTheLast } else { Begin::AtTheFirst };
         let (a, b) = (withheld_last(a, pair.a, logs, from), withheld_last(b, pair.b, logs, from));
         let shown_in_b = b.partition_point(|to| logs.outcome(pair.b, to.offset).is_none());
@@ -97,7 +104,11 @@ impl Settled {
     /// Whether both show as many.
     fn is_sure(&self, pair: &DirPair, logs: Logs<'_>) -> bool {
         let is_shown = |log: usize, at: Offset| logs.outcome(log, at).is_none();
-        self.shown.is_empty()
+        let waits =
+            |(at, to): &(Held, Held)| logs.withholds(pair.a, at.offset) && is_shown(pair.b, to.offset);
+        let is_waited_for = has_lost(pair, logs) && self.matched.iter().any(waits);
+        !is_waited_for
+            && self.shown.is_empty()
             && !self.only_a.iter().any(|&at| is_shown(pair.a, at))
             && !self.only_b.iter().any(|&at| is_shown(pair.b, at))
     }
@@ -145,14 +156,16 @@ pub(super) fn settle(
             let is_shown = logs.outcome(pair.b, to.offset).is_none();
             let sure = if is_sure && is_shown { Marks::SURE } else { Marks::NONE };
             let content = if at.content == to.content { Marks::NONE } else { Marks::OTHER_CONTENT };
-            let marks = sure.with(content);
+            let is_anchor = is_shown && !logs.withholds(pair.a, at.offset);
+            let marks = sure.with(content).with(if is_anchor { Marks::SHOWN } else { Marks::NONE });
             fates.push(Fate { pair: number, kind: Kind::Matched, at: at.offset, to: to.offset, marks })?;
         }
         for (outcome, of, at) in settled.shown {
             let kind = if outcome == Outcome::Open { Kind::Open } else { Kind::Aborted };
             fates.push(Fate { pair: number, kind, at, to: of, marks: Marks::NONE })?;
         }
-        for at in settled.only_a {
+        // What stands below the start of its own log nobody gets any more.
+        for at in settled.only_a.into_iter().filter(|&at| !logs.is_below_start(pair.a, at)) {
             let elsewhere = siblings.b.iter().copied().find(|at| spare.get(at).is_some_and(|left| *left > 0));
             let kind = if elsewhere.is_some() { Kind::MissingHere } else { Kind::Missing };
             if let Some(left) = elsewhere.and_then(|elsewhere| spare.get_mut(&elsewhere)) {
@@ -173,7 +186,7 @@ pub(super) fn settle(
         }
         let is_shown = |at: &Offset| logs.outcome(pair.b, *at).is_none();
         let first = settled.only_b.iter().copied().filter(is_shown).min();
-        for at in settled.only_b {
+        for at in settled.only_b.into_iter().filter(|&at| !logs.is_below_start(pair.b, at)) {
             let is_again = kind != Kind::Repeated && is_shown(&at) && first != Some(at);
             let marks = if is_again { Marks::AGAIN } else { Marks::NONE };
             fates.push(Fate { pair: number, kind, at, to: at, marks })?;
