@@ -373,3 +373,27 @@ fn the_story_is_a_ticket_as_well() {
             .unwrap();
     assert!(long.lines().count() < 60 && long.contains("more copies"), "{long}");
 }
+
+#[test]
+fn a_topic_of_the_same_name_that_lacks_the_key_is_not_told_to_have_it() {
+    let home = tempfile::tempdir().unwrap();
+    for (cluster, key) in [("east", "order-1"), ("west", "order-2")] {
+        let at = home.path().join(cluster).join("orders-0");
+        std::fs::create_dir_all(&at).unwrap();
+        let properties = format!("version=1\ncluster.id={cluster}\nnode.id=1\n");
+        std::fs::write(home.path().join(cluster).join("meta.properties"), properties).unwrap();
+        let log = dedup_audit::testkit::SegmentBuilder::new()
+            .batch(dedup_audit::testkit::batch().producer(1, 0, 0).record(key, "paid"));
+        std::fs::write(at.join("00000000000000000000.log"), log.bytes()).unwrap();
+    }
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .args(["trace", "order-1"])
+        .args([home.path().join("east"), home.path().join("west")])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.starts_with("order-1: stored once in orders; consumers of both isolation levels get 1."),
+        "{text}"
+    );
+}

@@ -210,7 +210,10 @@ impl Story<'_> {
     fn identities(&self, seen: &[Seen]) -> Vec<TopicIdentity> {
         let mut identities = Vec::new();
         for (plan, counts) in self.plans.iter().zip(self.counts).filter(|(plan, _)| !plan.internal) {
-            let has_it = seen.iter().any(|seen| seen.copy.topic == plan.topic);
+            // Of several topics of one name, as in two clusters, those count in which it was counted.
+            let is_alone = self.plans.iter().filter(|other| other.topic == plan.topic).count() == 1;
+            let counted = counts.uncommitted.keyed_records > 0;
+            let has_it = (is_alone || counted) && seen.iter().any(|seen| seen.copy.topic == plan.topic);
             if has_it || seen.is_empty() {
                 let mut visibility = report::model::Visibility::default();
                 add_counts(&mut visibility, counts);

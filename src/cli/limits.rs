@@ -5,17 +5,16 @@ use clap::Args;
 
 /// What a single batch may ask for; past it the batch is not read, and said to be damaged.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = "Limits")]
 pub(super) struct LimitArguments {
     /// Bytes that a batch may become when it is decompressed [default: 128MiB, or a quarter of the
     /// memory that may be used]
-    #[arg(long = "max-batch-bytes", value_name = "SIZE", value_parser = batch_bytes)]
+    #[arg(long = "max-batch-bytes", value_name = "SIZE", value_parser = batch_bytes, help_heading = "Limits")]
     batch_bytes: Option<usize>,
     /// Headers that a record may have
-    #[arg(long = "max-headers", value_name = "N", default_value_t = Limits::default().headers)]
+    #[arg(long = "max-headers", value_name = "N", default_value_t = Limits::default().headers, help_heading = "Limits")]
     headers: u32,
     /// Bytes that the name of a header may have
-    #[arg(long = "max-header-name", value_name = "N", default_value_t = Limits::default().header_name)]
+    #[arg(long = "max-header-name", value_name = "N", default_value_t = Limits::default().header_name, help_heading = "Limits")]
     header_name: usize,
 }
 

@@ -106,7 +106,7 @@ pub enum ReportFormat {
     /// For people in a terminal
     #[value(aliases = ["text", "txt"])]
     Table,
-    /// All of it, as one object
+    /// All findings, as one object; each with some of its events (scan --max-groups)
     Json,
     /// All of it, one object a line: header, partitions, damage, findings, summary
     #[value(alias = "jsonl")]

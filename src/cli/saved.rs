@@ -20,11 +20,15 @@ use std::process::ExitCode;
 
 /// Print a saved report in any form
 #[derive(Debug, Args)]
-#[command(before_help = "Examples:
+#[command(
+    before_help = "Examples:
   dedup-audit render report.json
   dedup-audit render report.json -o report.html -o ticket.md
   dedup-audit render report.json --redact all -o for-support.html
-  ssh broker-1 dedup-audit scan /var/kafka --format json | dedup-audit render - --format md")]
+  ssh broker-1 dedup-audit scan /var/kafka --format json | dedup-audit render - --format md",
+    after_help = "Exit status: 0 written; 2 could not run; 3 written, and the CSV lacks surplus copies that the report does
+not hold (scan --max-groups 0 puts all of them in)."
+)]
 pub struct RenderArguments {
     /// A report of `scan`, JSON or NDJSON; - is standard input
     #[arg(value_name = "REPORT")]
@@ -89,9 +93,11 @@ pub(super) fn render(arguments: &RenderArguments, out: &mut dyn Write) -> Result
     let sink = Sink::default();
     arguments.output.check(&sink)?;
     let report = redaction::report(&arguments.redaction.redactor()?, read(&arguments.report)?)?;
+    let mut status = ExitCode::SUCCESS;
     if arguments.output.wants(ReportFormat::Csv) {
         let omitted: u64 = report.findings.iter().map(omitted).sum();
         if omitted > 0 {
+            status = ExitCode::from(super::status::INCOMPLETE);
             // The list is short, and nothing in it says so.
             let _ = writeln!(
                 std::io::stderr(),
@@ -107,7 +113,7 @@ pub(super) fn render(arguments: &RenderArguments, out: &mut dyn Write) -> Result
     arguments.output.write_each(&sink, out, |form, width, out| {
         forms::write(form, &report, &surplus, width, &zone, out)
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(status)
 }
 
 /// Surplus copies that a finding counts and does not list.
@@ -200,6 +206,12 @@ fn is_stdin(path: &Path) -> bool {
 
 /// Reads a saved report.
 pub(super) fn read(path: &Path) -> Result<Report, AuditError> {
+    if !is_stdin(path) && !path.exists() {
+        return Err(AuditError::Usage(format!(
+            "{}: does not exist; a report is what scan --format json wrote",
+            path.display()
+        )));
+    }
     let unreadable = |source| AuditError::Unreadable { path: path.to_path_buf(), source };
     let mut bytes = Vec::new();
     if is_stdin(path) {
