@@ -990,6 +990,35 @@ fn what_stands_below_the_start_of_a_log_is_not_missed() {
     assert_eq!(counts(log(6..10), log(0..10), 0), [4, 0, 0, 0, 0]);
 }
 
+#[test]
+fn what_a_cleaner_without_a_checkpoint_may_have_taken_from_a_mirror_is_unsure() {
+    let kept = |records: &[(&str, &str)], kept: &[usize]| {
+        kept.iter().fold(SegmentBuilder::new(), |log, &at| {
+            let time = dedup_audit::testkit::FIRST_TIME + 1000 * i64::try_from(at).unwrap();
+            let (key, value) = records[at];
+            log.skip_to(i64::try_from(at).unwrap()).time(time).batch(batch().record(key, value))
+        })
+    };
+    let states = [("x", "1"), ("dev", "1"), ("dev", "2"), ("dev", "3"), ("dev", "4"), ("y", "1")];
+    let all = [0, 1, 2, 3, 4, 5];
+    let tree = Tree::new();
+    let counts = |source: &[usize], mirror: &[usize], status| {
+        let names = ["matched", "missing", "extra", "removedUnsure"];
+        tree.mirrored((0, kept(&states, source)), (0, kept(&states, mirror)), status, &names)
+    };
+    assert_eq!(counts(&all, &[0, 2, 3, 4, 5], 3), [5, 1, 0, 1]);
+    assert_eq!(counts(&all, &[0, 4, 5], 3), [3, 3, 0, 3]);
+    assert_eq!(counts(&[2, 3, 4, 5], &[2, 3, 4, 5], 0), [4, 0, 0, 0]);
+    assert_eq!(counts(&[0, 2, 3, 4, 5], &all, 3), [5, 0, 1, 1]);
+    // The newest of a key no cleaner takes, and what stands beside no hole was never there.
+    assert_eq!(counts(&all, &[0, 1, 2, 3, 5], 1), [5, 1, 0, 0]);
+    assert_eq!(counts(&all, &[1, 2, 3, 4, 5], 1), [5, 1, 0, 0]);
+    let states = [("x", "1"), ("dev", "1"), ("z", "1"), ("z", "2"), ("dev", "2")];
+    let late = kept(&[("x", "1"), ("z", "1"), ("z", "2"), ("z", "3"), ("dev", "2")], &[0, 1, 2, 4]);
+    let source = kept(&states, &[0, 1, 2, 3, 4]);
+    assert_eq!(tree.mirrored((0, source), (0, late), 1, &["missing", "removedUnsure"]), [1, 0]);
+}
+
 /// Logs of records `k0`, `k1`, …, each from its first offset on.
 fn numbered(tree: &Tree, partition: &str, first: i64, keys: impl IntoIterator<Item = usize>) -> PathBuf {
     let log = keys

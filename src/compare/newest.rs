@@ -38,6 +38,8 @@ pub struct Newest {
     unread: Option<Offset>,
     /// Behind the last record; markers behind that do not count.
     data_end: Offset,
+    /// Some records have no key.
+    has_unkeyed: bool,
 }
 
 impl Newest {
@@ -60,8 +62,14 @@ impl Newest {
     }
 
     fn of(log: &Log<'_>, mode: ReadMode, stop: &dyn Fn() -> bool, limit: usize, zeros: u32) -> Option<Self> {
-        let mut newest =
-            Self { keys: BTreeMap::new(), places: Vec::new(), zeros, unread: None, data_end: Offset(0) };
+        let mut newest = Self {
+            keys: BTreeMap::new(),
+            places: Vec::new(),
+            zeros,
+            unread: None,
+            data_end: Offset(0),
+            has_unkeyed: false,
+        };
         let Some(first) = log.first_offset() else { return Some(newest) };
         let mut decompressor = Decompressor::with_limits(log.limits);
         let mut walk = Walk::new(log, first, mode);
@@ -87,7 +95,8 @@ impl Newest {
                             match mark.kind {
                                 MarkKind::Value(hash) => newest.see(hash, mark.offset, false, limit),
                                 MarkKind::Tombstone(hash) => newest.see(hash, mark.offset, true, limit),
-                                MarkKind::WithoutKey | MarkKind::Control => {}
+                                MarkKind::WithoutKey => newest.has_unkeyed = true,
+                                MarkKind::Control => {}
                             }
                         }
                     }
@@ -146,6 +155,12 @@ impl Newest {
     #[must_use]
     pub const fn follows_all(&self) -> bool {
         self.zeros == 0
+    }
+
+    /// Whether there are records without key: a compacted topic takes none.
+    #[must_use]
+    pub const fn has_unkeyed(&self) -> bool {
+        self.has_unkeyed
     }
 
     /// Whether everything behind `offset` was read.

@@ -239,7 +239,8 @@ pub struct Mirror {
     /// cannot be read.
     pub surplus_unreadable: u64,
     /// Of all that may have been removed, records that are the newest of their key, so that a cleaner would have
-    /// kept them, where not all could be read or followed that would prove it.
+    /// kept them, where not all could be read or followed that would prove it; and records with a later one of their key
+    /// that would stand where the other log has offsets without a batch, and nothing else shows that a cleaner was there.
     pub removed_unsure: u64,
     /// Records without key, or that could not be decoded: not matched.
     pub unmatched: u64,

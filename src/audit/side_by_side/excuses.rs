@@ -49,6 +49,8 @@ pub(super) struct Excuses<'a> {
     pair: DirPair,
     logs: Logs<'a>,
     unread: [Unread; 2],
+    /// Where offsets are in no batch.
+    holes: [Unread; 2],
     newest: Option<[Newest; 2]>,
     /// How many more records of each side may have lost their counterparts: each of these had an offset of its own.
     room: [u64; 2],
@@ -92,6 +94,7 @@ impl<'a> Excuses<'a> {
             logs,
             room: [gone(pair.b, others_b), gone(pair.a, others_a)],
             unread: sides.map(|at| Unread::of(logs, at)),
+            holes: sides.map(|at| Unread::at(logs.holes(at).collect())),
             newest,
             stale: <[BTreeSet<u64>; 2]>::default(),
             told: BTreeSet::new(),
@@ -164,6 +167,9 @@ impl<'a> Excuses<'a> {
         let [unread_a, unread_b] = &mut self.unread;
         unread_a.note(fate.at, fate.to);
         unread_b.note(fate.to, fate.at);
+        let [holes_a, holes_b] = &mut self.holes;
+        holes_a.note(fate.at, fate.to);
+        holes_b.note(fate.to, fate.at);
         if let Some([a, b]) = &self.newest {
             let [stale_a, stale_b] = &mut self.stale;
             let is_before =
@@ -184,7 +190,7 @@ impl<'a> Excuses<'a> {
 
     fn excuse(&mut self, fate: Fate) -> Excuse {
         if !std::mem::replace(&mut self.closed, true) {
-            for unread in &mut self.unread {
+            for unread in self.unread.iter_mut().chain(&mut self.holes) {
                 unread.close();
             }
         }
@@ -224,10 +230,21 @@ impl<'a> Excuses<'a> {
             return Excuse::Unreadable;
         }
         match cleaner {
+            Cleaner::Never if self.may_be_a_hole(side, fate.at, other) && self.has_room(side, fate) => {
+                Excuse::PerhapsRemoved
+            }
             Cleaner::Never => Excuse::None,
             Cleaner::Unsure if self.has_room(side, fate) => Excuse::PerhapsRemoved,
             Cleaner::MayHave | Cleaner::Unsure => Excuse::TooMany,
         }
+    }
+
+    /// Whether the counterpart of a record may have stood in a hole of the other log, and a later one of its key allowed a
+    /// cleaner to take it, though nothing else shows that there was one.
+    fn may_be_a_hole(&self, side: usize, at: Offset, other_log: usize) -> bool {
+        let is_keyed = self.newest.as_ref().is_some_and(|newest| !newest.iter().any(Newest::has_unkeyed));
+        let would_stand_there = self.holes.get(1 - side).is_some_and(|holes| holes.may_hold(at));
+        is_keyed && would_stand_there && self.cleaner(side, at, other_log) == Cleaner::MayHave
     }
 
     /// Whether the other log can have held one more; what may be a copy of another record takes no room.
@@ -272,7 +289,7 @@ impl<'a> Excuses<'a> {
     }
 }
 
-/// The places of a log that cannot be read, and what stands in the other one for the records beside them.
+/// The places of a log that cannot be read, or in which nothing stands, and what stands in the other one for the records beside them.
 #[derive(Debug, Default)]
 struct Unread {
     places: Vec<Place>,
@@ -297,12 +314,14 @@ impl Unread {
             return Self::default();
         };
         let missing = outcome.damage.iter().filter(|(_, damage)| damage.records_missing);
-        let mut from: Vec<Offset> = missing
-            .filter_map(|(segment, damage)| {
-                let base = subject.segments.get(*segment).map(|segment| segment.base);
-                damage.first_offset.or(damage.last_offset).or(base)
-            })
-            .collect();
+        let from = missing.filter_map(|(segment, damage)| {
+            let base = subject.segments.get(*segment).map(|segment| segment.base);
+            damage.first_offset.or(damage.last_offset).or(base)
+        });
+        Self::at(from.collect())
+    }
+
+    fn at(mut from: Vec<Offset>) -> Self {
         from.sort_unstable();
         from.dedup();
         let places = from.into_iter().map(|from| Place { from, before: None, behind: None });

@@ -20,7 +20,7 @@ use super::pairs::{DirPair, MatchedBy, Siblings};
 use super::settle::{Held, settle};
 use crate::candidates::{Fingerprint, RowStore};
 use crate::error::AuditError;
-use crate::facts::Outcome;
+use crate::facts::{HoleKind, Outcome};
 use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
 use crate::spill::Share;
@@ -95,7 +95,15 @@ impl Logs<'_> {
 
     /// Whether it may have held more than it does.
     pub(super) fn lost_records(self, at: usize) -> bool {
-        self.lost_its_head(at) || self.cleaned_below(at).is_some()
+        self.lost_its_head(at) || self.cleaned_below(at).is_some() || self.holes(at).next().is_some()
+    }
+
+    /// Where offsets are in no batch though the files of the log are there: a cleaner that left no checkpoint may have
+    /// emptied a batch, as other things may.
+    pub(super) fn holes(self, at: usize) -> impl Iterator<Item = Offset> {
+        let holes = self.outcomes.get(at).map_or(&[][..], |outcome| &outcome.facts.holes);
+        let may_be = |kind| matches!(kind, HoleKind::Inside | HoleKind::Emptied);
+        holes.iter().filter(move |hole| may_be(hole.kind)).map(|hole| hole.first_offset)
     }
 
     /// Whether the record is one of an aborted or open transaction, or behind the begin of an open one.
