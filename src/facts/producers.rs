@@ -62,6 +62,8 @@ pub(super) struct ProducerState {
     batch_epoch: Option<ProducerEpoch>,
     /// The offset of its last marker.
     pub(super) last_marker: Option<Offset>,
+    /// That of the last one that ended a transaction, or that the cleaner emptied: it may have.
+    closed_at: Option<Offset>,
     /// The coordinator's epoch in that marker; `None` where it cannot be read, or the cleaner emptied a later one.
     pub(super) coordinator_epoch: Option<i32>,
     /// The highest epoch of a marker.
@@ -97,11 +99,20 @@ impl ProducerState {
         (now.since(then) == Tally::default()).then_some((at, self.coordinator_epoch?))
     }
 
-    /// Whether its last batch had been forgotten when its last marker came, which then left an entry without batch.
-    pub(super) fn may_have_expired_before_its_marker(&self, expiration_ms: i64) -> bool {
-        let is_behind = self.last_marker > self.last_batch.map(|batch| batch.last_offset);
-        let age = self.last_timestamp.zip(self.batch_timestamp);
-        is_behind && age.is_none_or(|(marker, batch)| marker.saturating_sub(batch) >= expiration_ms)
+    /// Whether a broker may hold an entry without its last batch: a marker that ended nothing makes one where the producer
+    /// had been forgotten, by time (in a `producer.id.expiration.ms` that the files need not show), with a lost state, or
+    /// up to 2.4 with the records that were deleted (KAFKA-7190).
+    pub(super) fn may_have_lost_its_batch(&self, now: Tally) -> bool {
+        let last = self.last_batch.map(|batch| batch.last_offset);
+        let behind = self.last_marker.max(self.closed_at).filter(|&marker| Some(marker) > last);
+        let ended_it = behind == self.closed_at && behind == self.last_marker;
+        let then = self.marked.filter(|&(_, at, _)| Some(at) > last).map_or(self.holes, |(.., then)| then);
+        self.below_log_start || (behind.is_some() && !ended_it) || now.since(then) != Tally::default()
+    }
+
+    /// Up to where an open transaction kept it from expiring, when `from` is where its last batch ends.
+    pub(super) fn kept_until(&self, from: Offset) -> Offset {
+        self.closed_at.map_or(from, |closed| closed.max(from))
     }
 
     /// The earliest time by which a broker of any release may have expired it.
@@ -141,6 +152,7 @@ impl Element for ProducerState {
             remembered.map(|known| known.timestamp),
             self.track.as_ref().map(|_| 1),
             self.coordinator_epoch.map(i64::from),
+            self.closed_at.map(|offset| offset.0),
         ]
         .put(out);
         self.holes.put(out);
@@ -176,7 +188,8 @@ impl Element for ProducerState {
             remembered_time,
             track,
             coordinator_epoch,
-        ] = <[Option<i64>; 19]>::take(from)?;
+            closed_at,
+        ] = <[Option<i64>; 20]>::take(from)?;
         let last_batch = last_offset
             .map(|offset| LastBatch { last_sequence: sequence(last_sequence), last_offset: Offset(offset) });
         let batch = sequence(remembered_first).zip(sequence(remembered_last)).zip(remembered_offset);
@@ -190,6 +203,7 @@ impl Element for ProducerState {
             last_batch,
             batch_epoch: epoch(batch_epoch),
             last_marker: last_marker.map(Offset),
+            closed_at: closed_at.map(Offset),
             coordinator_epoch: coordinator_epoch.and_then(|epoch| i32::try_from(epoch).ok()),
             marker_epoch: epoch(marker_epoch),
             last_timestamp,
@@ -377,7 +391,9 @@ impl Producers {
 
     /// The cleaner emptied a marker of a producer: nobody knows what its coordinator was.
     pub(super) fn emptied_marker(&mut self, header: &BatchHeader) {
-        self.states.entry(&header.producer_id).coordinator_epoch = None;
+        let state = self.states.entry(&header.producer_id);
+        state.coordinator_epoch = None;
+        state.closed_at = Some(header.base_offset);
     }
 
     /// A marker of a producer, with the epoch of its coordinator.
@@ -402,6 +418,9 @@ impl Producers {
         state.epoch = header.producer_epoch.or(state.epoch);
         state.marker_epoch = state.marker_epoch.max(header.producer_epoch);
         state.last_marker = Some(header.base_offset);
+        if beside == Beside::OpenTransaction {
+            state.closed_at = state.last_marker;
+        }
         state.marked = Some((header.producer_epoch, header.base_offset, continuity.tally()));
         let time = (header.max_timestamp != -1).then_some(header.max_timestamp);
         state.last_timestamp = time.max(state.last_timestamp);

@@ -24,7 +24,7 @@
 //! the batch's.
 
 use super::continuity::Continuity;
-use super::producers::{DEFAULT_EXPIRATION_MS, ProducerState, Producers};
+use super::producers::{ProducerState, Producers};
 use super::transactions::Transactions;
 use super::{PartitionContext, Snapshot, SnapshotConflict, SnapshotConflictKind, SnapshotEntry};
 use crate::format::BatchHeader;
@@ -301,11 +301,18 @@ impl SnapshotCheck {
         let complete = context.clean_shutdown == Some(true)
             && continuity.next_offset() == Some(snapshot.offset)
             && continuity.is_whole(context);
+        // What stayed, by the offset from which on it could have expired, and its time.
+        let mut stayed: Vec<(Offset, i64)> = Vec::new();
         for entry in entries {
             let state = producers.state(entry.producer_id);
-            let limit = context.expiration_ms.unwrap_or(DEFAULT_EXPIRATION_MS);
+            // An open transaction keeps its producer, and before 2.5 its marker leaves the time as it was (KAFKA-9144).
+            let is_open = entry.current_txn_first_offset.is_some()
+                || transactions.open_since(entry.producer_id).is_some();
+            if let Some(last) = entry.last_offset.filter(|_| !is_open) {
+                stayed.push((state.map_or(last, |state| state.kept_until(last)), entry.timestamp));
+            }
             let contradiction = self
-                .contradiction(snapshot, entry, state, limit)
+                .contradiction(snapshot, entry, state, continuity)
                 .or_else(|| without_trace(entry, state).filter(|_| complete));
             if let Some((kind, log)) = contradiction {
                 let said = match kind {
@@ -391,11 +398,6 @@ impl SnapshotCheck {
         }
         let listed: BTreeSet<ProducerId> = entries.iter().map(|entry| entry.producer_id).collect();
         // The smallest time that stayed, among entries up to each offset.
-        let mut stayed: Vec<(Offset, i64)> = entries
-            .iter()
-            .filter(|entry| entry.current_txn_first_offset.is_none())
-            .filter_map(|entry| Some((entry.last_offset?, entry.timestamp)))
-            .collect();
         stayed.sort_unstable();
         let mut oldest = i64::MAX;
         for (_, time) in &mut stayed {
@@ -501,14 +503,14 @@ impl SnapshotCheck {
         snapshot: &Snapshot,
         entry: &SnapshotEntry,
         state: Option<&ProducerState>,
-        expiration_ms: i64,
+        continuity: &Continuity,
     ) -> Option<(SnapshotConflictKind, String)> {
         let logged = state.and_then(|state| state.last_batch);
         let Some(offset) = entry.last_offset else {
             // No batch known in this epoch: right when a marker began the epoch, or came when the batch was forgotten.
-            let state = state.filter(|state| state.has_data_in(entry.producer_epoch))?;
-            let last =
-                state.last_batch.filter(|_| !state.may_have_expired_before_its_marker(expiration_ms))?;
+            let misses_end = continuity.next_offset() != Some(snapshot.offset) || continuity.ends_in_damage();
+            let state = state.filter(|state| state.has_data_in(entry.producer_epoch) && !misses_end)?;
+            let last = state.last_batch.filter(|_| !state.may_have_lost_its_batch(continuity.tally()))?;
             return Some((
                 SnapshotConflictKind::Stale,
                 format!("a batch that ends at offset {}", last.last_offset),

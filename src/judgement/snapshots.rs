@@ -382,6 +382,16 @@ mod tests {
     }
 
     #[test]
+    fn a_transaction_keeps_its_producer_until_its_marker() {
+        let stayed = || Ok(vec![entry(7, 0, 0, 0, 1)]);
+        let lacks = one(SnapshotConflictKind::LacksProducer);
+        // Producer 6 expired while the transaction was open.
+        assert!(told(3, stayed(), "X 7/0 0..0; D 6/0 0..0; +M 7/0").is_empty());
+        assert_eq!(told(3, stayed(), "X 7/0 0..0; +M 7/0; D 6/0 0..0"), lacks);
+        assert_eq!(told(4, stayed(), "X 7/0 0..0; +M 7/0; D 6/0 0..0; +M 7/0"), lacks);
+    }
+
+    #[test]
     fn in_a_complete_log_something_led_to_each_entry() {
         let told_in = |context: PartitionContext, number: i64, entry: SnapshotEntry, script: &str| {
             let entries = Ok(vec![entry]);
@@ -444,7 +454,25 @@ mod tests {
     fn a_batch_that_was_forgotten_before_its_marker_came_is_in_no_entry() {
         let fresh = || Ok(vec![entry(7, 0, -1, -1, 0)]);
         assert!(told(3, fresh(), "X 7/0 0..0; +M 7/0; wait 2d; +M 7/0").is_empty());
-        assert_eq!(told(3, fresh(), "X 7/0 0..0; +M 7/0; +M 7/0"), one(SnapshotConflictKind::Stale));
+        // How long a broker remembers need not be among the files.
+        assert!(told(3, fresh(), "X 7/0 0..0; +M 7/0; +M 7/0").is_empty());
+        assert!(told(3, fresh(), "X 7/0 0..0; +M 7/0; eM 7/0").is_empty());
+        assert!(told(9, fresh(), "X 7/0 0..0; +M 7/0; at 8; roll; D 5/0 0..0").is_empty());
+        for remembered in ["X 7/0 0..0; +M 7/0; D 5/0 0..0", "+M 7/0; D 7/0 0..0; D 5/0 0..0"] {
+            assert_eq!(told(3, fresh(), remembered), one(SnapshotConflictKind::Stale), "{remembered}");
+        }
+        // Up to 2.4 a broker forgot it with its records, even while its transaction was open.
+        let deleted = |start: i64| {
+            let snapshot = Snapshot { file: "3.snapshot".to_owned(), offset: Offset(3), entries: fresh() };
+            let context = PartitionContext {
+                snapshots: vec![snapshot],
+                log_start_offset: Offset(start),
+                ..PartitionContext::default()
+            };
+            let (context, facts) = fold_in(context, "X 7/0 0..1; -M 7/0");
+            judge(&[(&context, &facts)]).len()
+        };
+        assert_eq!((deleted(0), deleted(1), deleted(2)), (1, 1, 0));
     }
 
     #[test]
