@@ -63,7 +63,15 @@ fn a_stretch_that_one_session_wrote_again_is_no_row_of_states() {
 }
 
 #[test]
-fn states_that_come_back_one_by_one_are_none() {
+fn states_that_come_back_one_by_one_or_all_at_once_are_none() {
+    let home = tempfile::tempdir().unwrap();
+    // A list of 30 lamps, published four times, on and off in turn.
+    let lamps: Vec<_> = ["on", "off", "on", "off"]
+        .iter()
+        .flat_map(|state| (0..30).map(move |lamp| (format!("lamp-{lamp}"), format!("{lamp} {state}"))))
+        .collect();
+    write(home.path(), "lamps-0", &lamps);
+    assert_eq!(findings(home.path(), &["--key", "record-key"]), []);
     let home = tempfile::tempdir().unwrap();
     let orders: Vec<_> = (0..300)
         .map(|at| (format!("order-{}", at / 3), ["open", "paid", "open"][at % 3].to_owned()))

@@ -542,13 +542,20 @@ fn accuse_stretches_of_states(relations: &Relations, codes: &mut Codes) {
         let of = [session.into(), pair.later.partition.into()];
         Some([of[0], of[1], later.get().into(), earlier.get().into(), pair.group.into()])
     });
+    // Where all that a session wrote came again, its lists go back and forth between two states.
+    let is_some_of = |session: i64, partition: i64, length: i64| {
+        let session = u32::try_from(session).ok().and_then(|number| relations.sessions.get(number));
+        let span =
+            session.as_ref().zip(u32::try_from(partition).ok()).and_then(|(session, at)| session.span(at));
+        span.is_some_and(|span| length.saturating_mul(3) <= i64::try_from(span.records).unwrap_or(i64::MAX))
+    };
     // The session, the partition, and the first and the last sequence of the copies of each stretch.
     let mut stretches: Vec<[i64; 4]> = Vec::new();
     let mut row: Option<([i64; 5], [i64; 5])> = None;
     let mut end = |row: Option<([i64; 5], [i64; 5])>| {
         if let Some(([session, partition, first, original, _], [_, _, last, ..])) = row {
             let length = last - first + 1;
-            if length >= STRETCH && length <= first - original {
+            if length >= STRETCH && length <= first - original && is_some_of(session, partition, length) {
                 stretches.push([session, partition, first, last]);
             }
         }
