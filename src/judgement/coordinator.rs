@@ -41,7 +41,8 @@ pub(super) fn decided_before(
     };
     format!(
         "{}-{}: the coordinator decided to {decided} this transaction of producer {} at {}, and __transaction_state names the \
-         partition: its marker was not written here yet, or was lost with the end of a log (an unclean election, a cut)",
+         partition: its marker was not written here yet, was never written here, or was lost with the end of a log (an unclean \
+         election, a cut); the files do not tell which",
         context.topic,
         context.partition,
         span.producer_id,

@@ -472,6 +472,8 @@ mod tests {
             let beside = Beside { ids: &[&ids], decisions: &decisions, continued: &[], as_of: None };
             let finding = judge(&partitions, beside).remove(0);
             let says = |list: &[String], words: &str| list.iter().any(|line| line.contains(words));
+            let is_told = says(&finding.facts, "decided to");
+            assert_eq!(says(&finding.facts, "was never written here, or was lost"), is_told, "{finding:#?}");
             (
                 says(&finding.facts, "decided to commit this transaction of producer 7"),
                 says(&finding.facts, "decided to abort this transaction of producer 7"),
