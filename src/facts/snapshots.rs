@@ -287,6 +287,18 @@ impl SnapshotCheck {
         }
     }
 
+    /// An entry says another beginning of an open transaction than the log.
+    fn about_transaction(&mut self, snapshot: &Snapshot, entry: &SnapshotEntry, open: Option<Offset>) {
+        let (said, log) = (open_words(entry.current_txn_first_offset), open_words(open));
+        self.about(
+            snapshot,
+            entry.producer_id,
+            SnapshotConflictKind::OtherTransaction,
+            Some(said),
+            Some(log),
+        );
+    }
+
     fn compare(
         &mut self,
         context: &PartitionContext,
@@ -341,16 +353,7 @@ impl SnapshotCheck {
                 continue;
             }
             match (said, open) {
-                (Some(_), None) if complete => {
-                    let kind = SnapshotConflictKind::OtherTransaction;
-                    self.about(
-                        snapshot,
-                        entry.producer_id,
-                        kind,
-                        Some(open_words(said)),
-                        Some(open_words(open)),
-                    );
-                }
+                (Some(_), None) if complete => self.about_transaction(snapshot, entry, open),
                 (Some(first), None) if known.is_none_or(|marker| marker < first) => {
                     transactions.remembered(entry.producer_id, entry.producer_epoch, first);
                 }
@@ -383,16 +386,7 @@ impl SnapshotCheck {
                         transactions.remembered(entry.producer_id, entry.producer_epoch, first);
                     }
                 }
-                _ if whole => {
-                    let kind = SnapshotConflictKind::OtherTransaction;
-                    self.about(
-                        snapshot,
-                        entry.producer_id,
-                        kind,
-                        Some(open_words(said)),
-                        Some(open_words(open)),
-                    );
-                }
+                _ if whole => self.about_transaction(snapshot, entry, open),
                 _ => {}
             }
         }

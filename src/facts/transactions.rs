@@ -66,6 +66,32 @@ impl Open {
     }
 }
 
+/// An open transaction of which nothing but its beginning is known.
+const fn begun(
+    producer_id: ProducerId,
+    producer_epoch: Option<ProducerEpoch>,
+    first: Offset,
+) -> TransactionSpan {
+    TransactionSpan {
+        producer_id,
+        producer_epoch,
+        first_offset: first,
+        open_since: first,
+        followed_by: None,
+        last_offset: None,
+        marker_offset: None,
+        marker_epoch: None,
+        ended_below: None,
+        first_timestamp: None,
+        last_timestamp: None,
+        times: TimestampType::CreateTime,
+        appended_from: None,
+        appended_by: None,
+        marker_timestamp: None,
+        outcome: Outcome::Open,
+    }
+}
+
 /// What ended a transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marker {
@@ -88,22 +114,11 @@ impl Transactions {
             self.undated.push(header.producer_id);
         }
         let begun = TransactionSpan {
-            producer_id: header.producer_id,
-            producer_epoch: header.producer_epoch,
-            first_offset: first,
-            open_since: first,
-            followed_by: None,
-            last_offset: None,
-            marker_offset: None,
-            marker_epoch: None,
-            ended_below: None,
             first_timestamp: time,
-            last_timestamp: None,
             times: header.timestamp_type(),
             appended_from: appended.or(self.clock),
             appended_by: appended,
-            marker_timestamp: None,
-            outcome: Outcome::Open,
+            ..begun(header.producer_id, header.producer_epoch, first)
         };
         let open = self.open.entry(header.producer_id).or_insert_with(|| Open {
             earlier: Vec::new(),
@@ -157,24 +172,7 @@ impl Transactions {
     ) {
         self.open.entry(producer_id).or_insert_with(|| Open {
             earlier: Vec::new(),
-            span: TransactionSpan {
-                producer_id,
-                producer_epoch: epoch,
-                first_offset: first,
-                open_since: first,
-                followed_by: None,
-                last_offset: None,
-                marker_offset: None,
-                marker_epoch: None,
-                ended_below: None,
-                first_timestamp: None,
-                last_timestamp: None,
-                times: TimestampType::CreateTime,
-                appended_from: None,
-                appended_by: None,
-                marker_timestamp: None,
-                outcome: Outcome::Open,
-            },
+            span: begun(producer_id, epoch, first),
             remembered: true,
             above_log_start: None,
             ranges: Vec::new(),

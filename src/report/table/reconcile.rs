@@ -8,7 +8,8 @@ use crate::report::answer::Answer;
 use crate::report::escape::Terminal;
 use crate::report::layout::{Page, Width};
 use crate::report::reconcile::{
-    Acknowledgement, Contents, MissingStretch, Neighbour, Reconciled, Seen, StoredKey, WithheldBy,
+    Acknowledgement, Contents, MissingStretch, Neighbour, Reconciled, Seen, StoredKey, UnexpectedKey,
+    WithheldBy, WithheldKey,
 };
 use crate::report::wording::{Zone, business_key, counted, number};
 use std::io::{self, Write};
@@ -49,10 +50,12 @@ pub fn write(answer: &Answer<Reconciled>, zone: &Zone, width: Width, out: &mut d
     );
     levels(&mut page, told);
     stretches(&mut page, told);
-    stored_more(&mut page, told);
-    withheld(&mut page, told);
+    let (more, withheld) = (&told.stored_more, &told.withheld);
+    keys(&mut page, "Stored more than once", more.count, &more.keys, stored_line);
+    let heading = "Stored, and withheld from read_committed consumers";
+    keys(&mut page, heading, withheld.count, &withheld.keys, withheld_line);
     acknowledged(&mut page, told);
-    unexpected_keys(&mut page, told);
+    keys(&mut page, "Stored and not in the list", unexpected.count, &unexpected.keys, unexpected_line);
     page.blank();
     for doubt in &told.doubts {
         page.hanging(0, &label("Not read"), &escaped(doubt));
@@ -266,23 +269,26 @@ fn neighbour_line(side: &str, neighbour: &Neighbour) -> String {
     format!("{side}: {}{place}", key(&neighbour.business_key))
 }
 
-fn stored_more(page: &mut Page, told: &Reconciled) {
-    let stored = &told.stored_more;
-    if stored.keys.is_empty() {
+/// The first of `count` keys, a line each, below a heading; nothing where none is listed.
+fn keys<T>(page: &mut Page, heading: &str, count: u64, listed: &[T], line: impl Fn(&T) -> String) {
+    if listed.is_empty() {
         return;
     }
     page.blank();
-    page.paragraph(0, "Stored more than once");
-    for one in stored.keys.iter().take(SHOWN) {
-        page.item(2, &stored_line(one));
+    page.paragraph(0, heading);
+    for one in listed.iter().take(SHOWN) {
+        page.item(2, &line(one));
     }
-    more(page, stored.count, stored.keys.len(), "keys");
+    more(page, count, listed.len(), "keys");
 }
+
+/// Why a key is withheld that may yet be given.
+const UNDECIDED: &str = "in or behind an open transaction";
 
 /// How many are aborted, and how many not decided.
 fn withheld_by(told: &Reconciled) -> String {
     let (aborted, open) = (told.withheld.aborted, told.withheld.open);
-    let undecided = format!("{} in or behind an open transaction", number(open));
+    let undecided = format!("{} {UNDECIDED}", number(open));
     match (aborted, open) {
         (aborted, 0) => format!("{} aborted", number(aborted)),
         (0, _) => undecided,
@@ -290,24 +296,15 @@ fn withheld_by(told: &Reconciled) -> String {
     }
 }
 
-fn withheld(page: &mut Page, told: &Reconciled) {
-    let withheld = &told.withheld;
-    if withheld.keys.is_empty() {
-        return;
-    }
-    page.blank();
-    page.paragraph(0, "Stored, and withheld from read_committed consumers");
-    for one in withheld.keys.iter().take(SHOWN) {
-        let place = one.copy.as_ref().map_or_else(String::new, |copy| {
-            format!("{}-{} offset {}, ", named(&copy.topic), copy.partition, copy.offset)
-        });
-        let by = match one.by {
-            WithheldBy::Aborted => "aborted",
-            WithheldBy::Open => "in or behind an open transaction",
-        };
-        page.item(2, &format!("{}  line {}, {place}{by}", key(&one.business_key), one.line));
-    }
-    more(page, withheld.count, withheld.keys.len(), "keys");
+fn withheld_line(one: &WithheldKey) -> String {
+    let place = one.copy.as_ref().map_or_else(String::new, |copy| {
+        format!("{}-{} offset {}, ", named(&copy.topic), copy.partition, copy.offset)
+    });
+    let by = match one.by {
+        WithheldBy::Aborted => WithheldBy::Aborted.name(),
+        WithheldBy::Open => UNDECIDED,
+    };
+    format!("{}  line {}, {place}{by}", key(&one.business_key), one.line)
 }
 
 fn stored_line(one: &StoredKey) -> String {
@@ -380,27 +377,10 @@ fn acknowledgement(one: &Acknowledgement) -> String {
     )
 }
 
-fn unexpected_keys(page: &mut Page, told: &Reconciled) {
-    let unexpected = &told.unexpected;
-    if unexpected.keys.is_empty() {
-        return;
-    }
-    page.blank();
-    page.paragraph(0, "Stored and not in the list");
-    for one in unexpected.keys.iter().take(SHOWN) {
-        let copy = &one.copy;
-        page.item(
-            2,
-            &format!(
-                "{}  {}-{} offset {}",
-                key(&one.business_key),
-                named(&copy.topic),
-                copy.partition,
-                copy.offset
-            ),
-        );
-    }
-    more(page, unexpected.count, unexpected.keys.len(), "keys");
+fn unexpected_line(one: &UnexpectedKey) -> String {
+    let copy = &one.copy;
+    let place = format!("{}-{} offset {}", named(&copy.topic), copy.partition, copy.offset);
+    format!("{}  {place}", key(&one.business_key))
 }
 
 fn more(page: &mut Page, all: u64, listed: usize, what: &str) {
