@@ -348,7 +348,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
     }
     relations.check()?;
     logs.sessions.check()?;
-    let log_ends = positions::log_ends(&logs.contexts.iter().copied().zip(&outcomes).collect::<Vec<_>>());
+    let of_logs: Vec<_> = logs.contexts.iter().copied().zip(&outcomes).collect();
+    let log_ends = positions::log_ends(internal, &of_logs);
     let commit_notes = internal_topics::commit_notes(inventory, leaders, &outcomes, internal);
     let Prepared { internal, inventory, .. } = prepared;
     let clusters = inventory

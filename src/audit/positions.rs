@@ -50,8 +50,11 @@ fn ends((context, facts): (&PartitionContext, &PartitionFacts)) -> (Offset, Offs
 /// Where the logs that are here begin and end.
 pub(super) type LogEnds = BTreeMap<(ClusterNumber, String, i32), (Offset, Offset)>;
 
-/// The ends of the longest log of each partition.
-pub(super) fn log_ends(logs: &[Log<'_>]) -> LogEnds {
+/// The ends of the longest log of each partition, where any position stepped back.
+pub(super) fn log_ends(internal: &InternalTopics, logs: &[Log<'_>]) -> LogEnds {
+    if internal.commits().all(|commits| commits.rewinds().is_empty()) {
+        return LogEnds::new();
+    }
     let longest = longest(logs).into_iter();
     longest
         .map(|((cluster, topic, partition), log)| ((cluster, topic.to_owned(), partition), ends(log)))

@@ -94,6 +94,11 @@ impl Codes {
         }
     }
 
+    /// Whether any pair is not accused.
+    fn leaves_out_some(&self) -> bool {
+        self.0.contains(&Self::number(None))
+    }
+
     /// Whether any pair has this code.
     fn has(&self, code: Code) -> bool {
         self.0.contains(&Self::number(Some(code)))
@@ -533,7 +538,7 @@ fn accuse_stretches_of_states(relations: &Relations, codes: &mut Codes) {
     };
     let is_state = |pair: &Pair<'_>| recurring::is_returning_state(pair) && !recurring::is_meant(pair);
     let pairs = || relations.groups.pairs().map(|row| Pair { relations, row });
-    if !pairs().any(|pair| may_be_of_one(&pair) && is_state(&pair)) {
+    if !codes.leaves_out_some() || !pairs().any(|pair| may_be_of_one(&pair) && is_state(&pair)) {
         return;
     }
     let places = pairs().filter(may_be_of_one).filter_map(|pair| {
