@@ -81,6 +81,14 @@ impl fmt::Display for ProducerId {
 #[serde(transparent)]
 pub struct ProducerEpoch(pub i16);
 
+impl ProducerEpoch {
+    /// Whether this is the epoch right behind another one: with it protocol 2 ends a transaction, and a fence a session.
+    #[must_use]
+    pub fn is_next_of(self, earlier: Self) -> bool {
+        earlier.0.checked_add(1) == Some(self.0)
+    }
+}
+
 impl fmt::Display for ProducerEpoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -471,7 +471,7 @@ impl Producers {
         let (Some(data), Some(marker)) = (ended.producer_epoch, ended.marker_epoch) else { return };
         let Some(state) = self.states.get(&ended.producer_id) else { return };
         let Some(span) = state.live.find(Some(data)) else { return };
-        span.closed_by_next |= data.0.checked_add(1) == Some(marker.0);
+        span.closed_by_next |= marker.is_next_of(data);
         match ended.outcome {
             Outcome::Committed | Outcome::Aborted if data == marker => span.ends = Some(EpochEnds::Own),
             Outcome::Committed => span.ends = Some(EpochEnds::Next),

@@ -118,7 +118,7 @@ pub(super) fn of(
 
 /// Whether the newest value is of the epoch with which protocol 2, and a fence, end that of the data.
 fn is_next(state: Option<ProducerEpoch>, data: Option<ProducerEpoch>) -> bool {
-    state.zip(data).is_some_and(|(state, data)| data.0.checked_add(1) == Some(state.0))
+    state.zip(data).is_some_and(|(state, data)| state.is_next_of(data))
 }
 
 fn decided(outcome: &str) -> String {

@@ -171,7 +171,7 @@ impl Decisions {
             let is_of_epoch = state
                 .producer_epoch
                 .zip(data)
-                .is_some_and(|(state, data)| state == data || data.0.checked_add(1) == Some(state.0));
+                .is_some_and(|(state, data)| state == data || state.is_next_of(data));
             if !is_of_epoch || !names(&state.partitions, &place.1, place.2) {
                 continue;
             }

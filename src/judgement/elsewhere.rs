@@ -152,7 +152,7 @@ impl<'a> Elsewhere<'a> {
 /// Whether the marker has the epoch behind that of the data.
 fn has_next_epoch(span: &TransactionSpan) -> bool {
     let epochs = span.producer_epoch.zip(span.marker_epoch);
-    epochs.is_some_and(|(data, marker)| data.0.checked_add(1) == Some(marker.0))
+    epochs.is_some_and(|(data, marker)| marker.is_next_of(data))
 }
 
 /// Why the end is not here.

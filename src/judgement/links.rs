@@ -46,6 +46,11 @@ pub fn link(findings: &mut [Finding]) {
         let lie = format!("{part}{copies} without producer id {lie} among these records");
         lines.push((at, format!("{lie}: {}{prevented}", named.join(", "))));
     }
+    tell(findings, lines);
+}
+
+/// Adds a fact to each of these findings.
+fn tell(findings: &mut [Finding], lines: Vec<(usize, String)>) {
     for (at, line) in lines {
         if let Some(finding) = findings.get_mut(at) {
             finding.facts.push(line);
@@ -88,11 +93,7 @@ fn link_holes(findings: &mut [Finding]) {
             ));
         }
     }
-    for (at, line) in lines {
-        if let Some(finding) = findings.get_mut(at) {
-            finding.facts.push(line);
-        }
-    }
+    tell(findings, lines);
 }
 
 /// Says of a session that another replica holds records which the leading one lost: it may have written longer.
@@ -117,11 +118,7 @@ fn link_tails(findings: &mut [Finding]) {
             ));
         }
     }
-    for (at, line) in lines {
-        if let Some(finding) = findings.get_mut(at) {
-            finding.facts.push(line);
-        }
-    }
+    tell(findings, lines);
 }
 
 /// Links copies to their places as `misrouted-key` tells them: their writer puts keys elsewhere than the others.
@@ -163,11 +160,7 @@ fn link_misrouted(findings: &mut [Finding]) {
             ));
         }
     }
-    for (at, line) in lines {
-        if let Some(finding) = findings.get_mut(at) {
-            finding.facts.push(line);
-        }
-    }
+    tell(findings, lines);
 }
 
 /// Whether one of the holes that a finding is about ends in front of the batch behind a gap.

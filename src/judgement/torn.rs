@@ -254,7 +254,7 @@ fn one_epoch<'a>(partitions: &[Partition<'a>]) -> Vec<Pair<'a>> {
             };
             // What data of a newer epoch followed was the last transaction of its epoch under every protocol.
             let is_swallowed = span.followed_by.is_some();
-            if data.0.checked_add(1) == Some(marker.0) || is_swallowed {
+            if marker.is_next_of(data) || is_swallowed {
                 let slots = seen.entry((span.producer_id, data)).or_default();
                 if let Some(slot) = slots.get_mut(slot) {
                     slot.get_or_insert(((context, facts), span));
