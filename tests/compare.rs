@@ -682,6 +682,54 @@ fn a_cleaner_takes_a_tombstone_from_a_mirror_together_with_what_it_deletes() {
     assert_eq!(cleaned_mirror(deleted(), above, 2, 1), [2, 1, 0, 0, 0], "the key is back");
 }
 
+/// A log of states, each with its value; of those that are not kept the offset is left.
+fn states_kept(states: &[(String, Option<String>)], kept: impl Fn(usize) -> bool) -> SegmentBuilder {
+    states.iter().enumerate().fold(SegmentBuilder::new(), |log, (at, (key, value))| {
+        let spec = batch().record(key.as_str(), value.as_ref().map(|value| value.as_bytes().to_vec()));
+        if kept(at) { log.batch(spec) } else { log.skip_to(i64::try_from(at + 1).unwrap()) }
+    })
+}
+
+#[test]
+fn what_was_cleaned_behind_the_last_record_that_both_hold_is_removed() {
+    // A tombstone that is gone, an aborted transaction behind it, and what the cleaner has not reached.
+    let aborted = |log: SegmentBuilder| {
+        let data = batch().producer(7, 0, 0).transactional().record("q", "1");
+        log.batch(data.kept(&[])).abort(7, 0)
+    };
+    let head = || SegmentBuilder::new().batch(batch().record("a", "v")).batch(batch().record("b", "v"));
+    let source = |log: SegmentBuilder| log.batch(batch().record("end", "v"));
+    let mirror = || head().batch(batch().record("c", None)).batch(batch().record("end", "v"));
+    for cleaned in [source(head().skip_to(3)), source(aborted(head().skip_to(3)))] {
+        assert_eq!(cleaned_mirror(mirror(), cleaned, 3, 0), [3, 1, 1, 0, 0]);
+    }
+    // Without an offset for it, or behind what the cleaner has not reached, it was never there.
+    assert_eq!(cleaned_mirror(mirror(), source(head()), 2, 1), [3, 1, 0, 0, 0]);
+    let later = source(head()).skip_to(4).batch(batch().record("z", "v"));
+    let late = source(head()).batch(batch().record("c", None)).batch(batch().record("z", "v"));
+    assert_eq!(cleaned_mirror(late, later, 2, 3), [4, 1, 1, 0, 1], "a hole that nothing explains");
+}
+
+#[test]
+fn a_mirror_that_lags_may_hold_what_was_superseded_behind_its_end() {
+    // Each tenth key once, the others again and again.
+    let all: Vec<_> = (0..100)
+        .map(|at| {
+            let key = if at % 10 == 0 { format!("once{at}") } else { format!("k{}", at % 10) };
+            (key, Some(format!("v{at}")))
+        })
+        .collect();
+    let source = || states_kept(&all, |at| at % 10 == 0 || at > 80);
+    for (end, matched) in [(60, 6), (65, 7), (83, 11), (95, 23)] {
+        let mirror = states_kept(&all[..end], |_| true);
+        let missing = u64::try_from((end..100).filter(|at| at % 10 == 0 || *at > 80).count()).unwrap();
+        let extra = u64::try_from(end).unwrap() - matched;
+        // Swapped, the mirror is the first of the two.
+        let counts = cleaned_mirror(mirror, source(), 90, 1);
+        assert_eq!(counts, [matched, extra, extra, missing, 0], "{end}");
+    }
+}
+
 #[test]
 fn what_stands_alone_beside_bytes_that_cannot_be_read_is_no_difference_of_a_mirror() {
     let log = |keys: std::ops::Range<usize>| {

@@ -38,6 +38,8 @@ pub struct Newest {
     unread: Option<Offset>,
     /// Behind the last record; markers behind that do not count.
     data_end: Offset,
+    /// The last offset without a record among those where the cleaner has been.
+    last_gap: Option<Offset>,
     /// Some records have no key.
     has_unkeyed: bool,
 }
@@ -68,6 +70,7 @@ impl Newest {
             zeros,
             unread: None,
             data_end: Offset(0),
+            last_gap: None,
             has_unkeyed: false,
         };
         let Some(first) = log.first_offset() else { return Some(newest) };
@@ -86,11 +89,19 @@ impl Newest {
             if !held.header.is_control() || held.low > end {
                 newest.data_end = last.next();
             }
+            let mut next = if held.behind_damage { held.low } else { end };
             end = last.next();
-            if !held.header.is_control() {
-                match marks::of(held, held.low, &mut decompressor) {
-                    None => newest.unread = Some(last),
-                    Some(marks) => {
+            let is_control = held.header.is_control();
+            match marks::of(held, held.low, &mut decompressor) {
+                None if is_control => {}
+                None => newest.unread = Some(last),
+                Some(marks) => {
+                    let behind = marks.iter().map(|mark| mark.offset).chain([end]);
+                    for offset in behind {
+                        newest.leave_out(next, offset, log.cleaned_below);
+                        next = offset.next();
+                    }
+                    if !is_control {
                         for mark in marks.iter().filter(|mark| log.withheld_by(mark.offset).is_none()) {
                             match mark.kind {
                                 MarkKind::Value(hash) => newest.see(hash, mark.offset, false, limit),
@@ -108,6 +119,14 @@ impl Newest {
             newest.unread = Some(Offset(i64::MAX));
         }
         Some(newest)
+    }
+
+    /// Notes that no record stands from `from` up to `to`.
+    fn leave_out(&mut self, from: Offset, to: Offset, cleaned_below: Option<Offset>) {
+        let to = cleaned_below.map_or(from, |below| below.min(to));
+        if from < to {
+            self.last_gap = Some(Offset(to.0 - 1));
+        }
     }
 
     fn see(&mut self, hash: u64, offset: Offset, tombstone: bool, limit: usize) {
@@ -173,6 +192,12 @@ impl Newest {
     #[must_use]
     pub const fn is_read(&self) -> bool {
         self.unread.is_none()
+    }
+
+    /// The last offset without a record among those where the cleaner has been.
+    #[must_use]
+    pub const fn last_gap(&self) -> Option<Offset> {
+        self.last_gap
     }
 
     /// Behind the last record; markers of transactions behind that do not count.

@@ -64,8 +64,13 @@ pub(super) struct Excuses<'a> {
     first: [Option<Offset>; 2],
     /// The last one.
     last: [Option<Offset>; 2],
-    /// The last record whose counterpart stands where the other side was cleaned, of each side.
-    cleaned: [Option<Offset>; 2],
+    /// Up to where the other side was cleaned, of each side.
+    cleaned: [Cleaned; 2],
+    /// Keys whose newest record of the other side has a counterpart.
+    reached: [BTreeSet<u64>; 2],
+    /// Whether a record of the source stands alone and nothing explains it: then the mirror may lag, and equal records
+    /// may be matched that do not stand for each other.
+    may_lag: bool,
     closed: bool,
 }
 
@@ -101,7 +106,9 @@ impl<'a> Excuses<'a> {
             is_spread: siblings.is_some(),
             first: [None; 2],
             last: [None; 2],
-            cleaned: [None; 2],
+            cleaned: <[Cleaned; 2]>::default(),
+            reached: <[BTreeSet<u64>; 2]>::default(),
+            may_lag: false,
             closed: false,
         }
     }
@@ -157,12 +164,12 @@ impl<'a> Excuses<'a> {
             *first = Some(first.map_or(offset, |first| first.min(offset)));
             *last = (*last).max(Some(offset));
         }
-        let [own_a, own_b] = &mut self.cleaned;
-        if self.logs.cleaned_below(self.pair.b).is_some_and(|below| fate.to < below) {
-            *own_a = (*own_a).max(Some(fate.at));
+        let [cleaned_a, cleaned_b] = &mut self.cleaned;
+        if let Some(below) = self.logs.cleaned_below(self.pair.b) {
+            cleaned_a.note(fate.at, fate.to, below);
         }
-        if self.logs.cleaned_below(self.pair.a).is_some_and(|below| fate.at < below) {
-            *own_b = (*own_b).max(Some(fate.to));
+        if let Some(below) = self.logs.cleaned_below(self.pair.a) {
+            cleaned_b.note(fate.to, fate.at, below);
         }
         let [unread_a, unread_b] = &mut self.unread;
         unread_a.note(fate.at, fate.to);
@@ -176,12 +183,16 @@ impl<'a> Excuses<'a> {
                 |own: &Newest, hash: &u64, at: Offset| own.last(*hash).is_some_and(|own| at < own.offset);
             stale_a.extend(b.key_at(fate.to).filter(|hash| is_before(a, hash, fate.at)));
             stale_b.extend(a.key_at(fate.at).filter(|hash| is_before(b, hash, fate.to)));
+            let [reached_a, reached_b] = &mut self.reached;
+            reached_a.extend(b.key_at(fate.to));
+            reached_b.extend(a.key_at(fate.at));
         }
     }
 
     /// Why the record of a fate is no difference.
     pub(super) fn of_fate(&mut self, fate: Fate) -> Excuse {
         let excuse = self.excuse(fate);
+        self.may_lag |= fate.kind == Kind::Missing && matches!(excuse, Excuse::None | Excuse::TooMany);
         if excuse != Excuse::Removed || fate.kind == Kind::Aborted {
             self.note_told(fate);
         }
@@ -215,13 +226,19 @@ impl<'a> Excuses<'a> {
         }
         let of = |places: &[Option<Offset>; 2]| places.get(side).copied().flatten();
         let is_first = of(&self.first).is_none_or(|first| fate.at < first);
-        let is_cleaned = self.logs.cleaned_below(other).is_some()
-            && (is_first || of(&self.cleaned).is_some_and(|cleaned| fate.at < cleaned));
+        let place = match self.logs.cleaned_below(other) {
+            Some(_) if is_first => Place::Cleaned,
+            Some(below) => self.place(side, fate.at, below),
+            None => Place::NotCleaned,
+        };
         let head_is_lost = is_first && self.logs.lost_its_head(other);
-        let cleaner = match (head_is_lost, is_cleaned) {
+        let cleaner = match (head_is_lost, place) {
             (true, _) => Cleaner::MayHave,
-            (false, true) => self.cleaner(side, fate.at, other),
-            (false, false) => Cleaner::Never,
+            (false, Place::Cleaned) => self.cleaner(side, fate.at, other),
+            (false, Place::Unknown) if self.cleaner(side, fate.at, other) == Cleaner::MayHave => {
+                Cleaner::Unsure
+            }
+            (false, Place::Unknown | Place::NotCleaned) => Cleaner::Never,
         };
         if cleaner == Cleaner::MayHave && self.has_room(side, fate) {
             return Excuse::Removed;
@@ -236,6 +253,28 @@ impl<'a> Excuses<'a> {
             Cleaner::Never => Excuse::None,
             Cleaner::Unsure if self.has_room(side, fate) => Excuse::PerhapsRemoved,
             Cleaner::MayHave | Cleaner::Unsure => Excuse::TooMany,
+        }
+    }
+
+    /// Where the counterpart of a record would stand in a log that was cleaned below an offset.
+    fn place(&self, side: usize, at: Offset, below: Offset) -> Place {
+        let newest = self.newest.as_ref().and_then(|newest| newest.get(side).zip(newest.get(1 - side)));
+        let gap = newest.and_then(|(_, other)| other.last_gap());
+        if self.cleaned.get(side).is_some_and(|cleaned| cleaned.holds(at, gap)) {
+            return Place::Cleaned;
+        }
+        let later = newest.and_then(|(own, other)| {
+            let hash = own.key_at(at)?;
+            Some((hash, other.last(hash)?))
+        });
+        match later {
+            // It stood before that one.
+            Some((_, later)) if later.offset < below => Place::Cleaned,
+            // What a mirror that lags has not reached says nothing of where it stopped.
+            Some((hash, _)) if !self.reached.get(side).is_some_and(|reached| reached.contains(&hash)) => {
+                Place::Unknown
+            }
+            _ => Place::NotCleaned,
         }
     }
 
@@ -281,7 +320,8 @@ impl<'a> Excuses<'a> {
         let behind = self.last.get(1 - side).copied().flatten().map_or(Offset(0), Offset::next);
         let cleaned =
             self.logs.cleaned_below(other_log).map_or(other.data_end(), |below| below.min(other.data_end()));
-        if own.is_read_behind(at) && other.is_read() && cleaned <= behind {
+        let may_lag = side == 1 && self.may_lag;
+        if own.is_read_behind(at) && other.is_read() && cleaned <= behind && !may_lag {
             Cleaner::Never
         } else {
             Cleaner::Unsure
@@ -289,17 +329,58 @@ impl<'a> Excuses<'a> {
     }
 }
 
+/// Where the counterpart of a record would stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Where the cleaner has been.
+    Cleaned,
+    NotCleaned,
+    /// Perhaps where the cleaner has been.
+    Unknown,
+}
+
+/// Up to where the counterparts of records stand in what was cleaned of the other log.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cleaned {
+    /// The last record whose counterpart stands there.
+    last: Option<Offset>,
+    /// The last of these counterparts.
+    counterpart: Option<Offset>,
+    /// The first record behind it whose counterpart stands behind what was cleaned.
+    behind: Option<Offset>,
+}
+
+impl Cleaned {
+    /// Notes a record, and the one that stands for it in a log that was cleaned below an offset.
+    fn note(&mut self, own: Offset, counterpart: Offset, below: Offset) {
+        if counterpart < below {
+            self.last = self.last.max(Some(own));
+            self.counterpart = self.counterpart.max(Some(counterpart));
+            self.behind = self.behind.filter(|behind| *behind > own);
+        } else if self.last.is_none_or(|last| last < own) {
+            self.behind = Some(self.behind.map_or(own, |behind| behind.min(own)));
+        }
+    }
+
+    /// Whether the counterpart of a record may have stood there. Behind the last one that is left it may where offsets
+    /// are without a record: `gap` is the last of these.
+    fn holds(&self, at: Offset, gap: Option<Offset>) -> bool {
+        let is_before = self.last.is_some_and(|last| at < last);
+        is_before || gap > self.counterpart && self.behind.is_none_or(|behind| at < behind)
+    }
+}
+
 /// The places of a log that cannot be read, or in which nothing stands, and what stands in the other one for the records beside them.
 #[derive(Debug, Default)]
 struct Unread {
-    places: Vec<Place>,
+    places: Vec<Spot>,
     /// Between which records of the other log their counterparts would stand, in order and apart; known when
     /// nothing more is noted.
     between: Vec<(Offset, Offset)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Spot {
     /// No record that was read stands from here up to the next one that was.
     from: Offset,
     /// The last record before it that has a counterpart, with that one.
@@ -324,7 +405,7 @@ impl Unread {
     fn at(mut from: Vec<Offset>) -> Self {
         from.sort_unstable();
         from.dedup();
-        let places = from.into_iter().map(|from| Place { from, before: None, behind: None });
+        let places = from.into_iter().map(|from| Spot { from, before: None, behind: None });
         Self { places: places.collect(), between: Vec::new() }
     }
 
@@ -355,7 +436,7 @@ impl Unread {
             behind = place.behind.or(behind);
             place.behind = behind;
         }
-        let mut between: Vec<(Offset, Offset)> = self.places.iter().map(Place::between).collect();
+        let mut between: Vec<(Offset, Offset)> = self.places.iter().map(Spot::between).collect();
         between.sort_unstable();
         for (low, high) in between {
             match self.between.last_mut() {
@@ -372,7 +453,7 @@ impl Unread {
     }
 }
 
-impl Place {
+impl Spot {
     /// Between which records of the other log what stood here would stand.
     fn between(&self) -> (Offset, Offset) {
         let before = self.before.map_or(Offset(i64::MIN), |(_, counterpart)| counterpart);
