@@ -373,6 +373,20 @@ fn what_lies_in_an_archive_can_be_named() {
     }
 }
 
+#[test]
+fn an_archive_is_known_whatever_the_case_of_its_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = root("offsets-topic").join("data");
+    let expected = answer(&["scan"], &[&directory]).1["coverage"]["records"].clone();
+    for archive in packed(&directory, folder.path()) {
+        let name = text(&archive).to_owned();
+        let (start, ending) = name.split_once(".tar").unwrap();
+        let renamed = PathBuf::from(format!("{start}.Tar{}", ending.to_uppercase()));
+        fs::rename(&archive, &renamed).unwrap();
+        assert_eq!(answer(&["scan"], &[&renamed]).1["coverage"]["records"], expected, "{renamed:?}");
+    }
+}
+
 /// An archive with one partition, and what is put around it.
 struct Hostile {
     builder: Builder<Vec<u8>>,

@@ -369,7 +369,7 @@ fn a_partition_that_was_not_given_may_hold_a_second_copy() {
 }
 
 #[test]
-fn times_without_a_zone_are_those_of_the_option_and_seconds_are_refused() {
+fn times_without_a_zone_are_those_of_the_option_and_other_units_are_refused() {
     let topic = Topic::new(vec![one_by_one(&["a"])]);
     let more = ["--expect-key", "key", "--expect-time", "sent"];
     let list = topic.list("sent.csv", "key,sent\nlost,2023-11-15 03:43:20\ngone,2023-11-15T03:43:20.005\n");
@@ -377,11 +377,19 @@ fn times_without_a_zone_are_those_of_the_option_and_seconds_are_refused() {
     let answer = told(&[topic.data()], &list, &there, 1);
     let times: Vec<_> = (0..2).map(|at| answer["missing"]["keys"][at]["timestamp"].clone()).collect();
     assert_eq!(times, [json!(1_700_000_000_000_i64), json!(1_700_000_000_005_i64)]);
-    let list = topic.list("seconds.csv", "key,sent\nlost,1700000000\n");
-    let refused = reconcile(&[topic.data()], &list, &more);
-    assert_eq!(refused.status.code(), Some(2));
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("line 2") && said.contains("reads like seconds"), "{said}");
+    for (time, unit) in [
+        ("1700000000", "seconds"),
+        ("1700000000000000", "microseconds"),
+        ("1700000000000000000", "nanoseconds"),
+    ] {
+        let list = topic.list("units.csv", format!("key,sent\nlost,{time}\n"));
+        let refused = reconcile(&[topic.data()], &list, &more);
+        assert_eq!(refused.status.code(), Some(2));
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(said.contains("line 2") && said.contains(&format!("reads like {unit} ")), "{said}");
+    }
+    let list = topic.list("millis.csv", "key,sent\nlost,1700000000000\n");
+    told(&[topic.data()], &list, &more, 1);
 }
 
 #[test]

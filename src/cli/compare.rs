@@ -35,7 +35,7 @@ pub struct CompareArguments {
     /// A topic of the first path and its mirror on the others, or in the same where it is the only one; may be repeated
     #[arg(long = "mirror", value_name = "TOPIC=OTHER", value_parser = parse_pair)]
     mirrors: Vec<TopicPair>,
-    /// Show what happened in the order of time; JSON has it as `events` always
+    /// Show what happened, within a partition in the order of offsets; JSON has it as `events` always
     #[arg(long)]
     timeline: bool,
     /// Entries of each list in the answer; 0 lists all

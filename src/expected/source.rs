@@ -575,13 +575,27 @@ fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
 
 /// Numbers that are seconds since 1970 of some year from 2001 to 2286, and milliseconds of a day in early 1970.
 const SECONDS: std::ops::Range<i64> = 1_000_000_000..10_000_000_000;
+/// Numbers from here on are microseconds since 1970 of a year from 2001 on; as milliseconds, of one from 33658 on.
+const MICROSECONDS: i64 = 1_000_000_000_000_000;
+/// From here on they are nanoseconds of such a year.
+const NANOSECONDS: i64 = 1_000_000_000_000_000_000;
+
+/// The unit that a number reads like, where that is not milliseconds.
+fn other_unit(number: i64) -> Option<&'static str> {
+    match number {
+        NANOSECONDS.. => Some("nanoseconds"),
+        MICROSECONDS.. => Some("microseconds"),
+        number if SECONDS.contains(&number) => Some("seconds"),
+        _ => None,
+    }
+}
 
 /// Milliseconds from a number, RFC 3339, or the time of a clock on a wall in `zone`.
 fn millis(text: &str, zone: &TimeZone) -> Result<i64, String> {
     let text = text.trim();
     if let Ok(millis) = text.parse() {
-        if SECONDS.contains(&millis) {
-            return Err(format!("{text} reads like seconds since 1970: milliseconds are expected"));
+        if let Some(unit) = other_unit(millis) {
+            return Err(format!("{text} reads like {unit} since 1970: milliseconds are expected"));
         }
         return Ok(millis);
     }

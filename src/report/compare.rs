@@ -19,8 +19,8 @@ pub struct Compared {
     pub uncompared: Vec<[String; 2]>,
     /// What the differences between replicas mean.
     pub findings: Vec<Finding>,
-    /// What happened in these logs, in the order of time; an event that not all copies of a partition
-    /// show names those that do.
+    /// What happened in these logs, within a partition in the order of offsets, and the partitions merged by time; an
+    /// event that not all copies of a partition show names those that do.
     pub events: Vec<Event>,
     /// How many events are not listed; those of the least telling kinds are left out first.
     pub events_omitted: u64,

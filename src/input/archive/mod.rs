@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unpacked::{Packing, Unpacked};
 
-/// Endings of names, the longer ones first.
+/// Endings of names, the longer ones first; in any case of letters.
 const ENDINGS: [&str; 5] = [".tar.gz", ".tar.zst", ".tgz", ".tzst", ".tar"];
 /// What stands between the name of an archive and the names in it.
 const MARK: char = '!';
@@ -306,7 +306,10 @@ pub(super) fn stem(name: &str) -> &str {
     let bare = name.strip_suffix(MARK).unwrap_or(name);
     ENDINGS
         .iter()
-        .find_map(|ending| bare.strip_suffix(ending))
+        .find_map(|ending| {
+            let (stem, end) = bare.split_at_checked(bare.len().checked_sub(ending.len())?)?;
+            end.eq_ignore_ascii_case(ending).then_some(stem)
+        })
         .filter(|stem| !stem.is_empty())
         .unwrap_or(bare)
 }

@@ -64,7 +64,8 @@ pub struct Report {
     pub visibility: Visibility,
     /// What was found, the worst first.
     pub findings: Vec<Finding>,
-    /// What happened, in the order of time: what a timeline is made of.
+    /// What happened: what a timeline is made of, within a partition in the order of offsets, and the partitions merged
+    /// by time.
     #[serde(default)]
     pub events: Vec<Event>,
     /// How many events are not listed; those of the least telling kinds are left out first.
