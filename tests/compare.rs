@@ -1294,7 +1294,7 @@ fn a_record_that_a_mirror_has_in_another_partition_is_not_unknown_to_the_source(
     // Another topic is not the source.
     assert_eq!(counts, [1, 1, 1, 0]);
     let what: Vec<_> = pair["onlyB"].as_array().unwrap().iter().map(|range| &range["what"]).collect();
-    assert_eq!(what, ["extra", "other-partition"]);
+    assert_eq!(what, ["other-partition", "extra"]);
     let table = String::from_utf8(compare(&paths, &["--mirror", "orders=east.orders"]).stdout).unwrap();
     assert!(table.contains("1 matched, 0 missing, 1 extra, 1 of another partition, 0 repeated"), "{table}");
 }
@@ -1325,6 +1325,31 @@ fn a_mirror_with_another_number_of_partitions_has_its_records_elsewhere() {
     tree.log("mirror/east.orders-1", log(&["k2", "k3", "both", "k1"]));
     let mirror = counts("two", "mirror", "orders=east.orders");
     assert_eq!(mirror, [1, 2, 1, 0, 0]);
+}
+
+#[test]
+fn a_mirror_with_another_number_of_partitions_that_holds_all_is_equal() {
+    let tree = Tree::new();
+    let source = numbered(&tree, "a/orders-0", 0, 0..20);
+    numbered(&tree, "b/east.orders-0", 0, (0..20).step_by(2));
+    let compared = |odd: Vec<usize>, first, status| {
+        let _ = fs::remove_dir_all(tree.0.path().join("b/east.orders-1"));
+        let b = numbered(&tree, "b/east.orders-1", first, odd);
+        let answer = told(&[source.clone(), b.clone()], &["--mirror", "orders=east.orders"], status);
+        let swapped = told(&[b, source.clone()], &["--mirror", "east.orders=orders"], status);
+        let mirror = &answer["pairs"][0]["mirror"];
+        assert_eq!((&mirror["repartitioned"], &mirror["matched"]), (&json!(true), &json!(10)));
+        let alone = [&answer, &swapped].map(|answer| answer["unpairedRecordsAlone"].as_u64().unwrap());
+        let missing =
+            ["missing", "missingOtherPartition", "missingRemoved"].map(|name| mirror[name].as_u64().unwrap());
+        (missing, alone)
+    };
+    let odd = |from: usize| (from..20).step_by(2).collect::<Vec<_>>();
+    assert_eq!(compared(odd(1), 0, 0), ([10, 10, 0], [0, 0]));
+    // The other partition lost its head, or one of its records; or holds one that nobody sent.
+    assert_eq!(compared(odd(11), 5, 0), ([10, 5, 5], [0, 0]));
+    assert_eq!(compared(odd(3), 0, 1), ([10, 9, 0], [0, 0]));
+    assert_eq!(compared([odd(1), vec![99]].concat(), 0, 1), ([10, 10, 0], [1, 1]));
 }
 
 #[test]

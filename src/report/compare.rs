@@ -13,8 +13,12 @@ pub struct Compared {
     pub pairs: Vec<Pair>,
     /// Directories that have no counterpart.
     pub unpaired: Vec<String>,
-    /// How many of these hold something that was to be compared: with `--mirror`, those of the named topics.
+    /// How many of these hold something that was to be compared: with `--mirror`, those of the named topics, but for
+    /// partitions whose records were all looked for in the other topic.
     pub unpaired_with_data: u64,
+    /// Records of partitions of a mirror or its source that have no counterpart, which stand in no partition of the other topic
+    /// and were not removed from one.
+    pub unpaired_records_alone: u64,
     /// Pairs that were not compared, because the run was interrupted before their logs were read.
     pub uncompared: Vec<[String; 2]>,
     /// What the differences between replicas mean.
@@ -30,7 +34,7 @@ impl Compared {
     /// Whether nothing differs, retention and compaction aside.
     #[must_use]
     pub fn all_equal(&self) -> bool {
-        self.pairs.iter().all(|pair| pair.equal)
+        self.pairs.iter().all(|pair| pair.equal) && self.unpaired_records_alone == 0
     }
 
     /// Whether everything that was to be compared was compared with something.
@@ -207,6 +211,9 @@ pub struct Mirror {
     pub missing: u64,
     /// Of these, records that the second holds in another partition.
     pub missing_other_partition: u64,
+    /// Whether the two topics were given with other partitions: then each record may stand in any of them, and what
+    /// `missingOtherPartition` and `otherPartitionMoved` count is no difference.
+    pub repartitioned: bool,
     /// Of the missing ones, the records of aborted or open transactions, which a mirror need not copy.
     pub missing_withheld: u64,
     /// Of the missing ones, records that the second may have held before retention or compaction took them; not more than
@@ -218,6 +225,8 @@ pub struct Mirror {
     pub extra: u64,
     /// Records of the second that the source holds in another partition, and not in this one.
     pub other_partition: u64,
+    /// Of these, records that stand for one of that other partition, which the mirror's partition of its number lacks.
+    pub other_partition_moved: u64,
     /// Of both, records that the first may have held before retention or compaction took them; not more than it has
     /// offsets without a record.
     pub extra_removed: u64,

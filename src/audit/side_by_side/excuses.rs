@@ -14,9 +14,10 @@ use super::super::compared;
 use super::fate::{Fate, Kind, Marks};
 use super::mirror::Logs;
 use super::pairs::{DirPair, Siblings};
+use super::settle::Noted;
 use crate::compare::Newest;
 use crate::units::Offset;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a record that stands alone is no difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,9 @@ pub(super) struct Excuses<'a> {
     stale: [BTreeSet<u64>; 2],
     /// Keys whose newest records of both sides are equal, or of which is said already that one has no counterpart.
     told: BTreeSet<u64>,
-    /// Records of the pair may stand in other partitions.
+    /// The other partitions in which the counterparts of records may stand, of each side; nothing where each is in that
+    /// of its number.
+    elsewhere: [BTreeMap<usize, Elsewhere>; 2],
     is_spread: bool,
     /// The first record with a counterpart, of each side.
     first: [Option<Offset>; 2],
@@ -76,9 +79,12 @@ pub(super) struct Excuses<'a> {
 
 impl<'a> Excuses<'a> {
     /// With the other partitions of both topics where records of one may stand in another.
-    pub(super) fn of(pair: DirPair, siblings: Option<&Siblings>, logs: Logs<'a>) -> Self {
+    pub(super) fn of(pair: DirPair, siblings: Option<&Siblings>, logs: Logs<'a>, noted: &Noted) -> Self {
         let sides = [pair.a, pair.b];
-        let newest = if sides.iter().any(|&at| logs.lost_records(at)) {
+        let [others_a, others_b] =
+            siblings.map_or([&[][..]; 2], |siblings| [&siblings.a[..], &siblings.b[..]]);
+        let mut all = sides.iter().chain(others_a).chain(others_b);
+        let newest = if all.any(|&at| logs.lost_records(at)) {
             let log = |at: usize| {
                 compared::read_whole(logs.subjects.get(at)?, logs.outcomes.get(at)?, logs.options.limits)
             };
@@ -92,8 +98,7 @@ impl<'a> Excuses<'a> {
         let gone = |own: usize, others: &[usize]| {
             others.iter().fold(logs.gone(own), |gone, &at| gone.saturating_add(logs.gone(at)))
         };
-        let [others_a, others_b] =
-            siblings.map_or([&[][..]; 2], |siblings| [&siblings.a[..], &siblings.b[..]]);
+        let known = |others: &[usize]| others.iter().map(|&at| (at, Elsewhere::default())).collect();
         Self {
             pair,
             logs,
@@ -103,12 +108,16 @@ impl<'a> Excuses<'a> {
             newest,
             stale: <[BTreeSet<u64>; 2]>::default(),
             told: BTreeSet::new(),
+            elsewhere: [known(others_b), known(others_a)],
             is_spread: siblings.is_some(),
             first: [None; 2],
             last: [None; 2],
             cleaned: <[Cleaned; 2]>::default(),
             reached: <[BTreeSet<u64>; 2]>::default(),
-            may_lag: false,
+            may_lag: others_a.iter().any(|log| {
+                let found = noted.unpaired.get(log);
+                noted.lacking.contains(log) || found.is_some_and(|found| found.nowhere > 0)
+            }),
             closed: false,
         }
     }
@@ -123,6 +132,31 @@ impl<'a> Excuses<'a> {
         let Some([a, b]) = &self.newest else { return };
         let both = a.key_at(fate.at).zip(b.key_at(fate.to));
         self.told.extend(both.filter(|(one, other)| one == other).map(|(hash, _)| hash));
+    }
+
+    /// Whether a record of the source is the newest of its key there, and does not delete it.
+    fn is_newest_value(&self, at: Offset) -> bool {
+        let last = self.newest.as_ref().and_then(|[source, _]| source.last(source.key_at(at)?));
+        last.is_some_and(|last| !last.tombstone)
+    }
+
+    /// Whether the mirror may have ended before what was removed of the source did. Which of equal records stand for which is
+    /// not known then, nor with that where what is left of the source begins.
+    fn lags_behind_what_was_removed(&self, at: Offset) -> bool {
+        let source = self.pair.a;
+        let was_cleaned =
+            self.logs.cleaned_below(source).is_some() && self.cleaner(1, at, source) != Cleaner::Never;
+        let mut others = self.elsewhere.iter().skip(1).flat_map(BTreeMap::keys);
+        let were_removed =
+            |log: usize| self.logs.cleaned_below(log).is_some() || self.logs.lost_its_head(log);
+        self.may_lag
+            && (was_cleaned || self.logs.lost_its_head(source) || others.any(|&log| were_removed(log)))
+    }
+
+    /// Whether which of equal records stand for which is not certain: some of the source are gone, and the mirror may lag.
+    pub(super) fn is_uncertain(&self) -> bool {
+        let source = self.pair.a;
+        self.may_lag && (self.logs.cleaned_below(source).is_some() || self.logs.lost_its_head(source))
     }
 
     /// Notes that it is told of a record that stands alone.
@@ -146,7 +180,7 @@ impl<'a> Excuses<'a> {
             })
             .map(|(_, at, to)| {
                 let (at, to) = (at.offset, to.offset);
-                Fate { pair: number, kind: Kind::OtherNewest, at, to, marks: Marks::NONE }
+                Fate::new(number, Kind::OtherNewest, at, to, Marks::NONE)
             })
             .collect()
     }
@@ -189,10 +223,72 @@ impl<'a> Excuses<'a> {
         }
     }
 
+    /// Notes a record whose counterpart stands in another partition.
+    pub(super) fn note_elsewhere(&mut self, fate: Fate) {
+        let side = usize::from(!fate.kind.is_missing());
+        let log = fate.elsewhere.and_then(|log| usize::try_from(log).ok());
+        let Some((log, known)) =
+            log.and_then(|log| Some((log, self.elsewhere.get_mut(side)?.get_mut(&log)?)))
+        else {
+            return;
+        };
+        let of_source = if side == 0 { (self.pair.a, fate.at) } else { (log, fate.to) };
+        if self.logs.withholds(of_source.0, of_source.1) {
+            return;
+        }
+        known.first = Some(known.first.map_or(fate.at, |first| first.min(fate.at)));
+        if let Some(below) = self.logs.cleaned_below(log) {
+            known.cleaned.note(fate.at, fate.to, below);
+        }
+    }
+
+    /// Whether another partition may have held the counterpart of a record.
+    fn was_elsewhere(&self, side: usize, at: Offset) -> Cleaner {
+        let mut said = Cleaner::Never;
+        let own = self.newest.as_ref().and_then(|newest| newest.get(side));
+        let key = own.and_then(|own| own.last(own.key_at(at)?));
+        // Of keys that are not followed nobody knows.
+        let is_newest = key.is_some_and(|last| !last.tombstone);
+        let is_known = own.is_some_and(Newest::follows_all);
+        for (&log, known) in self.elsewhere.get(side).into_iter().flatten() {
+            let is_first = known.first.is_none_or(|first| at < first);
+            if is_first && self.logs.lost_its_head(log) {
+                return Cleaner::MayHave;
+            }
+            let was_cleaned = self.logs.cleaned_below(log).is_some_and(|below| {
+                is_first || known.cleaned.holds(at, Some(Offset(below.0.saturating_sub(1))))
+            });
+            if was_cleaned && is_known && !is_newest {
+                return Cleaner::MayHave;
+            }
+            let in_hole = !is_newest && self.logs.holes(log).next().is_some();
+            if was_cleaned || in_hole || self.logs.is_damaged(log) {
+                said = Cleaner::Unsure;
+            }
+        }
+        said
+    }
+
     /// Why the record of a fate is no difference.
     pub(super) fn of_fate(&mut self, fate: Fate) -> Excuse {
-        let excuse = self.excuse(fate);
-        self.may_lag |= fate.kind == Kind::Missing && matches!(excuse, Excuse::None | Excuse::TooMany);
+        let mut excuse = self.excuse(fate);
+        let may_stand_alone =
+            matches!(fate.kind, Kind::Extra | Kind::Repeated | Kind::OtherPartition | Kind::Aborted)
+                && !fate.marks.has(Marks::MOVED);
+        if excuse == Excuse::None
+            && may_stand_alone
+            && self.lags_behind_what_was_removed(fate.at)
+            && self.has_room(1, fate)
+        {
+            excuse = Excuse::PerhapsRemoved;
+        }
+        self.may_lag |= fate.kind == Kind::Missing
+            && match excuse {
+                Excuse::None | Excuse::TooMany => true,
+                // The mirror should hold the newest value of a key, whatever was removed.
+                Excuse::Removed | Excuse::PerhapsRemoved => self.is_newest_value(fate.at),
+                Excuse::Withheld | Excuse::Unreadable => false,
+            };
         if excuse != Excuse::Removed || fate.kind == Kind::Aborted {
             self.note_told(fate);
         }
@@ -224,6 +320,10 @@ impl<'a> Excuses<'a> {
         if is_withheld {
             return Excuse::Withheld;
         }
+        // It is seen.
+        if fate.kind == Kind::MissingHere || fate.marks.has(Marks::MOVED) {
+            return Excuse::None;
+        }
         let of = |places: &[Option<Offset>; 2]| places.get(side).copied().flatten();
         let is_first = of(&self.first).is_none_or(|first| fate.at < first);
         let place = match self.logs.cleaned_below(other) {
@@ -239,6 +339,11 @@ impl<'a> Excuses<'a> {
                 Cleaner::Unsure
             }
             (false, Place::Unknown | Place::NotCleaned) => Cleaner::Never,
+        };
+        let cleaner = match (cleaner, self.was_elsewhere(side, fate.at)) {
+            (Cleaner::MayHave, _) | (_, Cleaner::MayHave) => Cleaner::MayHave,
+            (Cleaner::Unsure, _) | (_, Cleaner::Unsure) => Cleaner::Unsure,
+            (Cleaner::Never, Cleaner::Never) => Cleaner::Never,
         };
         if cleaner == Cleaner::MayHave && self.has_room(side, fate) {
             return Excuse::Removed;
@@ -337,6 +442,14 @@ enum Place {
     NotCleaned,
     /// Perhaps where the cleaner has been.
     Unknown,
+}
+
+/// What is known of the records whose counterparts stand in one other partition.
+#[derive(Clone, Copy, Debug, Default)]
+struct Elsewhere {
+    /// The first of them.
+    first: Option<Offset>,
+    cleaned: Cleaned,
 }
 
 /// Up to where the counterparts of records stand in what was cleaned of the other log.

@@ -13,6 +13,8 @@ pub(super) struct Fate {
     /// Its counterpart.
     pub(super) to: Offset,
     pub(super) marks: Marks,
+    /// The log of its counterpart, where that is in another partition.
+    pub(super) elsewhere: Option<u32>,
 }
 
 /// What else is known of a record.
@@ -32,6 +34,9 @@ impl Marks {
     /// Consumers of both sides get it.
     pub(super) const SHOWN: Self = Self(8);
 
+    /// It stands for a record of another partition of the source.
+    pub(super) const MOVED: Self = Self(16);
+
     pub(super) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -46,13 +51,13 @@ pub(super) enum Kind {
     Matched,
     /// The last of equal records that each side shows, where they are not matched with each other.
     LastOfEqual,
-    Missing,
-    Extra,
-    Repeated,
-    /// The source has it in another partition.
-    OtherPartition,
     /// The mirror has it in another partition.
     MissingHere,
+    Missing,
+    /// The source has it in another partition.
+    OtherPartition,
+    Extra,
+    Repeated,
     /// The mirror shows what the source holds in an aborted transaction.
     Aborted,
     /// The mirror shows what the source holds in a transaction that is open.
@@ -67,11 +72,11 @@ impl Kind {
     const ALL: [Self; 11] = [
         Self::Matched,
         Self::LastOfEqual,
+        Self::MissingHere,
         Self::Missing,
+        Self::OtherPartition,
         Self::Extra,
         Self::Repeated,
-        Self::OtherPartition,
-        Self::MissingHere,
         Self::Aborted,
         Self::Open,
         Self::OtherOrder,
@@ -105,6 +110,7 @@ impl Element for Fate {
         out.extend_from_slice(&self.at.0.to_le_bytes());
         out.extend_from_slice(&self.to.0.to_le_bytes());
         out.push(self.marks.0);
+        out.extend_from_slice(&self.elsewhere.unwrap_or(u32::MAX).to_le_bytes());
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
@@ -114,11 +120,16 @@ impl Element for Fate {
         let at = Offset(i64::from_le_bytes(from.array()?));
         let to = Offset(i64::from_le_bytes(from.array()?));
         let [marks] = from.array::<1>()?;
-        Ok(Self { pair, kind, at, to, marks: Marks(marks) })
+        let elsewhere = Some(u32::from_le_bytes(from.array()?)).filter(|log| *log != u32::MAX);
+        Ok(Self { pair, kind, at, to, marks: Marks(marks), elsewhere })
     }
 }
 
 impl Fate {
+    pub(super) const fn new(pair: u32, kind: Kind, at: Offset, to: Offset, marks: Marks) -> Self {
+        Self { pair, kind, at, to, marks, elsewhere: None }
+    }
+
     fn number(kind: Kind) -> u8 {
         Kind::ALL.iter().position(|known| *known == kind).and_then(|at| u8::try_from(at).ok()).unwrap_or(0)
     }

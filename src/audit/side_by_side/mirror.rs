@@ -17,7 +17,7 @@ use super::excuses::{Excuse, Excuses};
 use super::fate::{Fate, Kind, Marks};
 use super::order::Order;
 use super::pairs::{DirPair, MatchedBy, Siblings};
-use super::settle::{Held, settle};
+use super::settle::{Found, Held, Noted, Partners, settle};
 use crate::candidates::{Fingerprint, RowStore};
 use crate::error::AuditError;
 use crate::facts::{HoleKind, Outcome};
@@ -25,7 +25,7 @@ use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
 use crate::spill::Share;
 use crate::units::Offset;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What a stretch is called whose counterpart may have been removed.
 const REMOVED: &str = "removed";
@@ -93,6 +93,17 @@ impl Logs<'_> {
         self.subjects.get(at).is_some_and(|subject| offset < subject.context.log_start_offset)
     }
 
+    /// How many records have no key, or cannot be decoded.
+    fn unmatched(self, at: usize) -> u64 {
+        let counts = self.outcomes.get(at).map(|outcome| outcome.counts);
+        counts.map_or(0, |counts| counts.without_key.saturating_add(counts.not_decoded()))
+    }
+
+    /// Whether bytes of it cannot be read in which records may stand.
+    pub(super) fn is_damaged(self, at: usize) -> bool {
+        self.outcomes.get(at).is_some_and(|of| of.damage.iter().any(|(_, damage)| damage.records_missing))
+    }
+
     /// Whether it may have held more than it does.
     pub(super) fn lost_records(self, at: usize) -> bool {
         self.lost_its_head(at) || self.cleaned_below(at).is_some() || self.holes(at).next().is_some()
@@ -153,7 +164,8 @@ impl OfPair<'_> {
                 .extend(self.excuses.other_newest(self.number).into_iter().map(|fate| (fate.at, fate)));
         }
         let source = self.excuses.source();
-        let log = logs.subjects.get(source).zip(logs.outcomes.get(source)).filter(|_| self.order.turns());
+        let is_looked_at = self.order.turns() && !self.excuses.is_uncertain();
+        let log = logs.subjects.get(source).zip(logs.outcomes.get(source)).filter(|_| is_looked_at);
         let log =
             log.and_then(|(subject, outcome)| compared::read_whole(subject, outcome, logs.options.limits));
         if let Some(log) = log {
@@ -172,22 +184,23 @@ impl OfPair<'_> {
     }
 }
 
-/// What became of the records of each pair; `None` for pairs that are compared by offset.
+/// What became of the records of each pair.
 pub(super) fn matched(
     rows: RowStore,
     (pairs, siblings): (&[DirPair], &[Siblings]),
     logs: Logs<'_>,
     listed: usize,
     sorting: &Sorting,
-) -> Result<Vec<Option<Matched>>, AuditError> {
+) -> Result<AllMatched, AuditError> {
     let mut fates = sorting.fates.sorter();
-    let mut spread = BTreeSet::new();
+    let mut noted = Noted::default();
+    let partners = Partners::of(pairs, siblings);
     let mut current: Option<Fingerprint> = None;
     let mut held: BTreeMap<u32, Vec<Held>> = BTreeMap::new();
     rows.for_each(&|| false, |together| {
         for row in together.all().iter() {
             if current != Some(row.identity) {
-                settle(&mut held, (pairs, siblings), logs, (&mut fates, &mut spread))?;
+                settle(&mut held, &partners, logs, &mut fates, &mut noted)?;
                 held.clear();
                 current = Some(row.identity);
             }
@@ -195,11 +208,15 @@ pub(super) fn matched(
         }
         Ok(())
     })?;
-    settle(&mut held, (pairs, siblings), logs, (&mut fates, &mut spread))?;
+    settle(&mut held, &partners, logs, &mut fates, &mut noted)?;
 
     let mut told: Vec<Option<Matched>> = pairs
         .iter()
-        .map(|pair| (pair.matched_by == MatchedBy::Record).then(|| unmatched(pair, logs.outcomes)))
+        .enumerate()
+        .map(|(at, pair)| {
+            let is_mirror = pair.matched_by == MatchedBy::Record;
+            is_mirror.then(|| unmatched(pair, siblings.get(at), &partners, logs))
+        })
         .collect();
     let mut in_order = fates.finish()?;
     let mut of_pair: Option<OfPair<'_>> = None;
@@ -212,14 +229,17 @@ pub(super) fn matched(
         let this = of_pair.get_or_insert_with(|| {
             let siblings = siblings.get(at).filter(|siblings| {
                 let unpaired = |at: &usize| !pairs.iter().any(|pair| pair.a == *at || pair.b == *at);
-                spread.contains(&fate.pair) || siblings.a.iter().chain(&siblings.b).any(unpaired)
+                noted.spread.contains(&fate.pair) || siblings.a.iter().chain(&siblings.b).any(unpaired)
             });
-            let excuses = Excuses::of(*pair, siblings, logs);
+            let excuses = Excuses::of(*pair, siblings, logs, &noted);
             OfPair { number: fate.pair, excuses, order: Order::new(&sorting.keys) }
         });
         if fate.kind == Kind::LastOfEqual {
             this.excuses.note_last(fate);
             continue;
+        }
+        if fate.kind == Kind::MissingHere || fate.marks.has(Marks::MOVED) {
+            this.excuses.note_elsewhere(fate);
         }
         let excuse = if fate.kind == Kind::Matched {
             this.excuses.note(fate);
@@ -238,7 +258,52 @@ pub(super) fn matched(
     for matched in told.iter_mut().flatten() {
         matched.name_what_is_too_many();
     }
-    Ok(told)
+    Ok(AllMatched { of_pairs: told, unpaired: partners.unpaired, found: noted.unpaired })
+}
+
+/// What became of the records of all mirrors.
+#[derive(Debug)]
+pub(super) struct AllMatched {
+    /// Of each pair; `None` for pairs that are compared by offset.
+    pub(super) of_pairs: Vec<Option<Matched>>,
+    /// The partitions of a source and of a mirror that have no counterpart.
+    pub(super) unpaired: [Vec<usize>; 2],
+    /// What was found of these.
+    found: BTreeMap<usize, Found>,
+}
+
+impl AllMatched {
+    /// How many partitions without counterpart were looked for to the last record; and how many records of them were
+    /// never on the other side.
+    pub(super) fn unpaired(
+        &self,
+        (pairs, siblings): (&[DirPair], &[Siblings]),
+        logs: Logs<'_>,
+    ) -> (u64, u64) {
+        let (mut settled, mut alone) = (0, 0);
+        let [source, mirror] = &self.unpaired;
+        let of_source = source.iter().map(|log| (log, true));
+        for (log, is_source) in of_source.chain(mirror.iter().map(|log| (log, false))) {
+            let found = self.found.get(log).copied().unwrap_or_default();
+            let may_be_gone = |at: usize| logs.lost_records(at) || logs.is_damaged(at);
+            let may_be_gone = pairs.iter().zip(siblings).any(|(pair, siblings)| {
+                let (own, other, others) = if is_source {
+                    (&siblings.a, pair.b, &siblings.b)
+                } else {
+                    (&siblings.b, pair.a, &siblings.a)
+                };
+                own.contains(log) && (may_be_gone(other) || others.iter().any(|&at| may_be_gone(at)))
+            });
+            // Where nothing of it is there, its counterpart may not have been given.
+            let is_told = found.nowhere == 0 || found.there > 0 && !may_be_gone;
+            let is_counted = logs.outcomes.get(*log).is_some_and(|of| of.facts.records > 0);
+            if is_told && is_counted && logs.unmatched(*log) == 0 {
+                settled += 1;
+                alone += found.nowhere;
+            }
+        }
+        (settled, alone)
+    }
 }
 
 /// Says so where no record of any mirror and its source has the key by which they are to be matched.
@@ -261,10 +326,16 @@ pub(super) fn keyed(
     Ok(())
 }
 
-fn unmatched(pair: &DirPair, outcomes: &[PartitionOutcome]) -> Matched {
-    let counts = [pair.a, pair.b].into_iter().filter_map(|at| outcomes.get(at)).map(|outcome| outcome.counts);
-    let unmatched = counts.map(|counts| counts.without_key.saturating_add(counts.not_decoded())).sum();
-    Matched { mirror: Mirror { unmatched, ..Mirror::default() }, ..Matched::default() }
+fn unmatched(
+    pair: &DirPair,
+    siblings: Option<&Siblings>,
+    partners: &Partners<'_>,
+    logs: Logs<'_>,
+) -> Matched {
+    let unmatched = [pair.a, pair.b].into_iter().map(|at| logs.unmatched(at)).sum();
+    let repartitioned =
+        partners.unpaired.iter().flatten().any(|log| siblings.is_some_and(|of| of.contains(*log)));
+    Matched { mirror: Mirror { repartitioned, unmatched, ..Mirror::default() }, ..Matched::default() }
 }
 
 impl Matched {
@@ -297,7 +368,7 @@ impl Matched {
             }
             Kind::Missing | Kind::MissingHere => {
                 mirror.missing += 1;
-                mirror.missing_other_partition += u64::from(fate.kind == Kind::MissingHere);
+                mirror.missing_other_partition += u64::from(fate.kind == Kind::MissingHere && withheld == 0);
                 mirror.missing_withheld += withheld;
                 mirror.missing_removed += removed;
                 mirror.missing_unreadable += unreadable;
@@ -313,6 +384,7 @@ impl Matched {
             // Of a partition that lost its head both may be: the other one had it as well, or this one had.
             Kind::OtherPartition => {
                 mirror.other_partition += 1;
+                mirror.other_partition_moved += u64::from(fate.marks.has(Marks::MOVED) && withheld == 0);
                 mirror.extra_removed += removed;
             }
             Kind::Aborted => {

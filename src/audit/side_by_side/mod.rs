@@ -150,7 +150,8 @@ fn compare_all(
         keys: share(shares.relations),
         by_content: options.key.one_key().is_none(),
     };
-    let mut mirrors = mirror::matched(rows, (&pairs, &siblings), logs, listed, &sorting)?;
+    let mirrors = mirror::matched(rows, (&pairs, &siblings), logs, listed, &sorting)?;
+    let (settled, unpaired_records_alone) = mirrors.unpaired((&pairs, &siblings), logs);
 
     let judged: Vec<_> = subjects
         .iter()
@@ -172,11 +173,11 @@ fn compare_all(
         places: shares.places,
     };
     let teller = tell::Teller { inventory: &inventory, subjects: &subjects, outcomes: &outcomes, listed };
-    let mut answer =
-        Compared { unpaired: unpaired.names, unpaired_with_data: unpaired.with_data, ..Compared::default() };
+    let mut answer = Compared { unpaired: unpaired.names, unpaired_records_alone, ..Compared::default() };
+    answer.unpaired_with_data = unpaired.with_data.saturating_sub(settled);
     let (mut replicas, mut told_pairs) = (Vec::new(), Vec::new());
     let mut interrupted = outcomes.iter().any(|outcome| outcome.interrupted);
-    for (pair, mirror) in pairs.iter().zip(mirrors.drain(..)) {
+    for (pair, mirror) in pairs.iter().zip(mirrors.of_pairs) {
         let log = |at: usize| compared::read_whole(subjects.get(at)?, outcomes.get(at)?, options.limits);
         let sides = (log(pair.a), log(pair.b));
         let (Some(a), Some(b), false) = (sides.0, sides.1, options.watch.is_stopped()) else {

@@ -110,7 +110,7 @@ impl Order {
             match &mut highest {
                 Some((key, place)) if *key == hash && to < *place => {
                     let (at, to) = (Offset(at), Offset(to));
-                    turned.push(Fate { pair: number, kind: Kind::OtherOrder, at, to, marks: Marks::NONE })?;
+                    turned.push(Fate::new(number, Kind::OtherOrder, at, to, Marks::NONE))?;
                 }
                 known => *known = Some((hash, to)),
             }

@@ -114,13 +114,151 @@ impl Settled {
     }
 }
 
-/// Matches the records of one content, or of one key. Pairs of which one side has a record in another partition than
-/// the other go into `spread`.
+/// What is matched with what.
+pub(super) struct Partners<'a> {
+    pub(super) pairs: &'a [DirPair],
+    pub(super) siblings: &'a [Siblings],
+    /// The partitions of both topics of a mirror that have no counterpart.
+    pub(super) unpaired: [Vec<usize>; 2],
+}
+
+impl<'a> Partners<'a> {
+    pub(super) fn of(pairs: &'a [DirPair], siblings: &'a [Siblings]) -> Self {
+        let is_paired = |log: usize| pairs.iter().any(|pair| pair.a == log || pair.b == log);
+        let unpaired = |side: fn(&Siblings) -> &Vec<usize>| -> Vec<usize> {
+            let all: BTreeSet<usize> = siblings.iter().flat_map(side).copied().collect();
+            all.into_iter().filter(|log| !is_paired(*log)).collect()
+        };
+        Self { pairs, siblings, unpaired: [unpaired(|of| &of.a), unpaired(|of| &of.b)] }
+    }
+
+    fn siblings_of(&self, pair: u32) -> Option<&Siblings> {
+        usize::try_from(pair).ok().and_then(|pair| self.siblings.get(pair))
+    }
+
+    /// Whether what one log of a source holds may stand in one of a mirror.
+    fn may_stand(&self, source: (Option<u32>, usize), mirror: (Option<u32>, usize)) -> bool {
+        let in_mirror = |of: &Siblings| of.b.contains(&mirror.1);
+        let in_source = |of: &Siblings| of.a.contains(&source.1);
+        match (source.0, mirror.0) {
+            (Some(pair), _) => self.siblings_of(pair).is_some_and(in_mirror),
+            (None, Some(pair)) => self.siblings_of(pair).is_some_and(in_source),
+            (None, None) => self.siblings.iter().any(|of| in_source(of) && in_mirror(of)),
+        }
+    }
+}
+
+/// Equal records of a partition that have no counterpart in the one of the same number, or of one without such.
+#[derive(Debug)]
+struct Loose {
+    pair: Option<u32>,
+    log: usize,
+    at: Vec<Offset>,
+}
+
+/// What is noted of the partitions of mirrors and their sources.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    /// Pairs of which one side has a record in another partition than the other.
+    pub(super) spread: BTreeSet<u32>,
+    /// Partitions of sources that hold what stands nowhere in the mirror.
+    pub(super) lacking: BTreeSet<usize>,
+    /// What was found of partitions without counterpart.
+    pub(super) unpaired: BTreeMap<usize, Found>,
+}
+
+/// Records of a partition without counterpart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// They stand in a partition of the other topic.
+    pub(super) there: u64,
+    /// They do not.
+    pub(super) nowhere: u64,
+}
+
+/// A record of a pair by the pair's number, with its counterpart in another partition.
+type Elsewhere = BTreeMap<(u32, Offset), (usize, Offset)>;
+
+/// Equal records of which the mirror has one in another partition than its source.
+#[derive(Debug, Default)]
+struct Moved {
+    from_source: Elsewhere,
+    into_mirror: Elsewhere,
+    /// Of the logs without counterpart.
+    unpaired: Vec<(usize, Found)>,
+}
+
+impl Moved {
+    fn of<'h>(
+        all_settled: &[(u32, &DirPair, &Siblings, Settled)],
+        partners: &Partners<'_>,
+        of: &dyn Fn(usize) -> &'h [Held],
+        logs: Logs<'_>,
+    ) -> Self {
+        let is_shown =
+            |log: usize, at: Offset| logs.outcome(log, at).is_none() && !logs.is_below_start(log, at);
+        let unpaired = |logs: &[usize]| -> Vec<Loose> {
+            let held =
+                |log: usize| of(log).iter().map(|one| one.offset).filter(|&at| is_shown(log, at)).collect();
+            logs.iter().map(|&log| Loose { pair: None, log, at: held(log) }).collect()
+        };
+        let [mut source, mut mirror] = partners.unpaired.each_ref().map(|logs| unpaired(logs));
+        for (number, pair, siblings, settled) in all_settled {
+            let (pair_number, a, b) = (Some(*number), pair.a, pair.b);
+            if !siblings.b.is_empty() {
+                // What was aborted need not be copied.
+                let at = settled.only_a.iter().copied().filter(|&at| is_shown(a, at)).collect();
+                source.push(Loose { pair: pair_number, log: a, at });
+            }
+            if !siblings.a.is_empty() || !siblings.b.is_empty() {
+                let at = settled.only_b.iter().copied().filter(|&at| is_shown(b, at)).collect();
+                mirror.push(Loose { pair: pair_number, log: b, at });
+            }
+        }
+        source.retain(|one| !one.at.is_empty());
+        mirror.retain(|one| !one.at.is_empty());
+        // What is gone is gone from the front: the last are taken first. What need not be copied comes last.
+        for one in &mut source {
+            one.at.sort_by_key(|&at| (!logs.withholds(one.log, at), at));
+        }
+        for one in &mut mirror {
+            one.at.sort_unstable();
+        }
+        let mut moved = Self::default();
+        for one in &mut source {
+            let at_home = (one.pair, one.log);
+            for to in mirror.iter_mut().filter(|to| partners.may_stand(at_home, (to.pair, to.log))) {
+                while !one.at.is_empty()
+                    && let Some(there) = to.at.pop()
+                    && let Some(at) = one.at.pop()
+                {
+                    moved.from_source.extend(one.pair.map(|pair| ((pair, at), (to.log, there))));
+                    moved.into_mirror.extend(to.pair.map(|pair| ((pair, there), (one.log, at))));
+                    for (_, log) in
+                        [(one.pair, one.log), (to.pair, to.log)].iter().filter(|of| of.0.is_none())
+                    {
+                        moved.unpaired.push((*log, Found { there: 1, nowhere: 0 }));
+                    }
+                }
+            }
+        }
+        let left = source.iter().chain(&mirror).filter(|one| one.pair.is_none());
+        moved.unpaired.extend(left.map(|one| {
+            // What waits behind an open transaction need not have been copied.
+            let nowhere = one.at.iter().filter(|&&at| !logs.withholds(one.log, at)).count();
+            (one.log, Found { there: 0, nowhere: u64::try_from(nowhere).unwrap_or(u64::MAX) })
+        }));
+        moved
+    }
+}
+
+/// Matches the records of one content, or of one key.
 pub(super) fn settle(
     held: &mut BTreeMap<u32, Vec<Held>>,
-    (pairs, siblings): (&[DirPair], &[Siblings]),
+    partners: &Partners<'_>,
     logs: Logs<'_>,
-    (fates, spread): (&mut Sorter<Fate>, &mut BTreeSet<u32>),
+    fates: &mut Sorter<Fate>,
+    noted: &mut Noted,
 ) -> Result<(), AuditError> {
     // Rows of one key come by their contents.
     for offsets in held.values_mut() {
@@ -129,28 +267,21 @@ pub(super) fn settle(
     let held = &*held;
     let of = |at: usize| u32::try_from(at).ok().and_then(|at| held.get(&at)).map_or(&[][..], Vec::as_slice);
     let mut all_settled = Vec::new();
-    for ((number, pair), siblings) in (0_u32..).zip(pairs).zip(siblings) {
+    for ((number, pair), siblings) in (0_u32..).zip(partners.pairs).zip(partners.siblings) {
         if pair.matched_by == MatchedBy::Record && !(of(pair.a).is_empty() && of(pair.b).is_empty()) {
             all_settled.push((number, pair, siblings, Settled::of(of(pair.a), of(pair.b), pair, logs)));
         }
     }
-    // What the partitions of mirrors hold beyond what they were matched with.
-    let mut spare: BTreeMap<usize, usize> = BTreeMap::new();
-    for (_, _, siblings, _) in all_settled.iter().filter(|(_, _, _, settled)| !settled.only_a.is_empty()) {
-        for &at in &siblings.b {
-            let left = all_settled.iter().find(|(_, pair, _, _)| pair.b == at);
-            let is_shown = |offset: Offset| logs.outcome(at, offset).is_none();
-            let left = match left {
-                Some((_, _, _, settled)) => settled.only_b.iter().filter(|offset| is_shown(**offset)).count(),
-                None => of(at).iter().filter(|one| is_shown(one.offset)).count(),
-            };
-            spare.insert(at, left);
-        }
+    let moved = Moved::of(&all_settled, partners, &of, logs);
+    for (log, found) in &moved.unpaired {
+        let known: &mut Found = noted.unpaired.entry(*log).or_default();
+        known.there += found.there;
+        known.nowhere += found.nowhere;
     }
     for (number, pair, siblings, settled) in all_settled {
         let is_sure = settled.is_sure(pair, logs);
         if let Some((at, to)) = settled.last_of_equal(of(pair.a), of(pair.b), pair, logs) {
-            fates.push(Fate { pair: number, kind: Kind::LastOfEqual, at, to, marks: Marks::NONE })?;
+            fates.push(Fate::new(number, Kind::LastOfEqual, at, to, Marks::NONE))?;
         }
         for (at, to) in settled.matched {
             let is_shown = logs.outcome(pair.b, to.offset).is_none();
@@ -158,21 +289,24 @@ pub(super) fn settle(
             let content = if at.content == to.content { Marks::NONE } else { Marks::OTHER_CONTENT };
             let is_anchor = is_shown && !logs.withholds(pair.a, at.offset);
             let marks = sure.with(content).with(if is_anchor { Marks::SHOWN } else { Marks::NONE });
-            fates.push(Fate { pair: number, kind: Kind::Matched, at: at.offset, to: to.offset, marks })?;
+            fates.push(Fate::new(number, Kind::Matched, at.offset, to.offset, marks))?;
         }
         for (outcome, of, at) in settled.shown {
             let kind = if outcome == Outcome::Open { Kind::Open } else { Kind::Aborted };
-            fates.push(Fate { pair: number, kind, at, to: of, marks: Marks::NONE })?;
+            fates.push(Fate::new(number, kind, at, of, Marks::NONE))?;
         }
         // What stands below the start of its own log nobody gets any more.
         for at in settled.only_a.into_iter().filter(|&at| !logs.is_below_start(pair.a, at)) {
-            let elsewhere = siblings.b.iter().copied().find(|at| spare.get(at).is_some_and(|left| *left > 0));
-            let kind = if elsewhere.is_some() { Kind::MissingHere } else { Kind::Missing };
-            if let Some(left) = elsewhere.and_then(|elsewhere| spare.get_mut(&elsewhere)) {
-                *left -= 1;
-                spread.insert(number);
+            if let Some(&(log, to)) = moved.from_source.get(&(number, at)) {
+                noted.spread.insert(number);
+                let fate = Fate::new(number, Kind::MissingHere, at, to, Marks::NONE);
+                fates.push(Fate { elsewhere: u32::try_from(log).ok(), ..fate })?;
+            } else {
+                if !logs.withholds(pair.a, at) {
+                    noted.lacking.insert(pair.a);
+                }
+                fates.push(Fate::new(number, Kind::Missing, at, at, Marks::NONE))?;
             }
-            fates.push(Fate { pair: number, kind, at, to: at, marks: Marks::NONE })?;
         }
         let kind = if !of(pair.a).is_empty() {
             Kind::Repeated
@@ -182,14 +316,20 @@ pub(super) fn settle(
             Kind::Extra
         };
         if kind == Kind::OtherPartition {
-            spread.insert(number);
+            noted.spread.insert(number);
         }
         let is_shown = |at: &Offset| logs.outcome(pair.b, *at).is_none();
         let first = settled.only_b.iter().copied().filter(is_shown).min();
         for at in settled.only_b.into_iter().filter(|&at| !logs.is_below_start(pair.b, at)) {
+            if let Some(&(log, to)) = moved.into_mirror.get(&(number, at)) {
+                noted.spread.insert(number);
+                let fate = Fate::new(number, Kind::OtherPartition, at, to, Marks::MOVED);
+                fates.push(Fate { elsewhere: u32::try_from(log).ok(), ..fate })?;
+                continue;
+            }
             let is_again = kind != Kind::Repeated && is_shown(&at) && first != Some(at);
             let marks = if is_again { Marks::AGAIN } else { Marks::NONE };
-            fates.push(Fate { pair: number, kind, at, to: at, marks })?;
+            fates.push(Fate::new(number, kind, at, at, marks))?;
         }
     }
     Ok(())

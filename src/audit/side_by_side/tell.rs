@@ -109,10 +109,17 @@ impl Teller<'_> {
         let by = if choice.one_key().is_some() { "key" } else { "content" };
         let mut told = self.head(pair, by);
         let mirror = &matched.mirror;
+        let [moved_a, moved_b] = if mirror.repartitioned {
+            [mirror.missing_other_partition, mirror.other_partition_moved]
+        } else {
+            [0; 2]
+        };
         told.equal = mirror.other_order + mirror.other_newest == 0
-            && mirror.missing == mirror.missing_withheld + mirror.missing_removed + mirror.missing_unreadable
+            && mirror.missing
+                == mirror.missing_withheld + mirror.missing_removed + mirror.missing_unreadable + moved_a
             && mirror.extra + mirror.repeated + mirror.other_partition + mirror.shown_aborted
-                == mirror.surplus_withheld
+                == moved_b
+                    + mirror.surplus_withheld
                     + mirror.surplus_unreadable
                     + mirror.extra_removed
                     + mirror.repeated_removed

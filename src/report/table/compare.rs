@@ -92,6 +92,12 @@ fn headline(told: &Compared, reading: Reading) -> String {
         (different, Reading::Interrupted) => {
             format!("Interrupted: of {all}, {} different.", number(different))
         }
+        (0, Reading::Whole | Reading::Partial) if told.unpaired_records_alone > 0 => {
+            let alone = counted(told.unpaired_records_alone, "record");
+            format!(
+                "{all} compared: {alone} of partitions without counterpart stand nowhere on the other side."
+            )
+        }
         (0, Reading::Whole | Reading::Partial) if told.all_compared() && beside.is_empty() => {
             format!("{all} compared: all are equal{}.", but_for_content(told))
         }
@@ -323,6 +329,9 @@ fn mirror_lines(page: &mut Page, pair: &Pair, mirror: &Mirror) {
     if mirror.missing_other_partition > 0 {
         let elsewhere = number(mirror.missing_other_partition);
         page.item(2, &format!("{elsewhere} of the missing ones the mirror holds in another partition"));
+    }
+    if mirror.repartitioned && mirror.missing_other_partition + mirror.other_partition_moved > 0 {
+        page.item(2, "the topics have other partitions: what stands in another one is no difference");
     }
     if mirror.other_order > 0 {
         let (other, stand) =
