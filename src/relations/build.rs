@@ -91,6 +91,9 @@ pub fn group_across_topics(
 /// Copies of one content that are held in memory.
 const FEW: usize = 1024;
 
+/// What it takes to know when a session began, with what it may take beside it.
+const BEGINNING: usize = 256;
+
 /// The copies of one content in the order of their places.
 enum Copies {
     Few(Vec<Candidate>),
@@ -158,7 +161,7 @@ struct Of {
 struct Grouping<'a> {
     partitions: &'a [PartitionNote],
     sessions: &'a SessionNotes,
-    /// When the sessions of the copies so far began.
+    /// When the sessions of the last copies began.
     began: BTreeMap<u32, Option<i64>>,
     share: &'a Share,
     pairs: ShelfWriter<RelatedPair>,
@@ -176,13 +179,24 @@ impl<'a> Grouping<'a> {
     fn turn(&mut self, copy: &StoredCopy) -> Turn {
         let time = copy.client_timestamp.or(copy.timestamp).unwrap_or(i64::MIN);
         let began = copy.session.and_then(|number| {
-            let began = match self.began.get(&number) {
-                Some(began) => *began,
-                None => *self.began.entry(number).or_insert(self.sessions.get(number)?.first_timestamp()),
+            let began = if let Some(began) = self.began.get(&number) {
+                *began
+            } else {
+                let began = self.sessions.get(number)?.first_timestamp();
+                self.keep_in_mind(number, began);
+                began
             };
             Some((false, began, number))
         });
         (time, !copy.batch.in_sequence, began.unwrap_or((true, None, 0)))
+    }
+
+    fn keep_in_mind(&mut self, session: u32, began: Option<i64>) {
+        // There may be as many of them as copies.
+        if self.began.len() >= (self.share.limit / BEGINNING).max(FEW) {
+            self.began.clear();
+        }
+        self.began.insert(session, began);
     }
 
     fn topic(&self, one: &Candidate) -> u32 {
@@ -560,6 +574,27 @@ mod tests {
                     in_sequence: true,
                 },
             },
+        }
+    }
+
+    #[test]
+    fn no_more_sessions_are_kept_in_mind_than_the_share_allows() {
+        let share = Share { limit: 0, ..Share::default() };
+        let note = |number: u32| crate::relations::SessionNote {
+            name: format!("{number}#1"),
+            producer_id: ProducerId(number.into()),
+            transactional: false,
+            transactional_id: None,
+            spans: Vec::new(),
+            begins_midstream: false,
+            groups: Vec::new(),
+        };
+        let sessions = SessionNotes::of((0..3000).map(note), &share).unwrap();
+        let mut grouping = Grouping::new(&[], &sessions, &share);
+        for session in (0..3000).chain(0..3000) {
+            let turn = grouping.turn(&candidate(0, 1, 5, Some(session)).copy);
+            assert_eq!(turn, (5, false, (false, None, session)));
+            assert!(grouping.began.len() <= FEW);
         }
     }
 
