@@ -163,6 +163,38 @@ fn a_report_that_would_not_fit_is_refused_with_the_way_out() {
     assert!(message.contains("copies (100000)") && message.contains("--list"), "{message}");
 }
 
+/// The same log a second time, as another replica has it.
+fn copy_log(home: &Path) {
+    let copy = home.join("copy/events-0");
+    std::fs::create_dir_all(&copy).unwrap();
+    let file = "00000000000000000000.log";
+    std::fs::copy(home.join("log/events-0").join(file), copy.join(file)).unwrap();
+}
+
+/// Runs a command on directories of `home` within the limit and with plenty: the answers are equal.
+fn same_within_the_limit(home: &Path, arguments: &[&str]) {
+    let name = arguments[0];
+    let paths: Vec<String> = arguments
+        .iter()
+        .map(|argument| match *argument {
+            "log" | "copy" => home.join(argument).to_str().unwrap().to_owned(),
+            other => other.to_owned(),
+        })
+        .collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let answer = |limit: &str| {
+        let answer = home.join(format!("{name}-{limit}"));
+        let output = ["--format", "json", "--output", answer.to_str().unwrap(), "--threads", "1"];
+        let peak = peak_of(&[paths.as_slice(), &output].concat(), limit);
+        (std::fs::read(answer).unwrap(), peak)
+    };
+    let (within, peak) = answer(&format!("{LIMIT_MIB}MiB"));
+    assert!(peak <= LIMIT_MIB, "{name}: {peak} MiB were taken, {LIMIT_MIB} were allowed");
+    let (with_plenty, more) = answer("8GiB");
+    assert!(more > LIMIT_MIB, "{name}: only {more} MiB are needed: there is too little to show anything");
+    assert!(within == with_plenty, "{name}: the answer depends on the memory");
+}
+
 /// Producer ids that each write one record.
 const PRODUCERS: u32 = 150_000;
 
@@ -179,21 +211,33 @@ fn the_memory_does_not_grow_with_the_producers() {
     std::fs::write(folder.join("00000000000000000000.log"), segment.bytes()).unwrap();
     let (report, peak) = scan(home.path(), &format!("{LIMIT_MIB}MiB"));
     assert!(peak <= LIMIT_MIB, "{peak} MiB were taken, {LIMIT_MIB} were allowed");
-    let producers = |limit: &str| {
-        let answer = home.path().join(format!("producers-{limit}"));
-        let output = ["--format", "json", "--output", answer.to_str().unwrap(), "--threads", "1"];
-        let log = home.path().join("log");
-        let peak = peak_of(&[&["producers", log.to_str().unwrap()], output.as_slice()].concat(), limit);
-        (std::fs::read(answer).unwrap(), peak)
-    };
-    let (answer, peak) = producers(&format!("{LIMIT_MIB}MiB"));
-    assert!(peak <= LIMIT_MIB, "producers: {peak} MiB were taken, {LIMIT_MIB} were allowed");
-    let (answer_with_plenty, more) = producers("8GiB");
-    assert!(more > 2 * LIMIT_MIB, "only {more} MiB are needed: there is too little to show anything");
-    assert!(answer == answer_with_plenty, "the answer depends on the memory");
+    copy_log(home.path());
+    for arguments in [&["producers", "log"][..], &["trace", "00000007", "log"], &["compare", "log", "copy"]] {
+        same_within_the_limit(home.path(), arguments);
+    }
     let (with_plenty, more) = scan(home.path(), "8GiB");
     assert!(more > 2 * LIMIT_MIB, "only {more} MiB are needed: there is too little to show anything");
     assert!(report == with_plenty, "the report depends on the memory");
+}
+
+/// Transactions that are aborted, each of a producer of its own.
+const ABORTED: u32 = 100_000;
+
+#[test]
+fn the_memory_does_not_grow_with_aborted_transactions() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("log/events-0");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut segment = SegmentBuilder::new();
+    for id in 0..i64::from(ABORTED) {
+        let data = batch().producer(1000 + id, 0, 0).transactional().time(FIRST_TIME + id);
+        segment = segment.batch(data.record(format!("{id:08x}"), "v"));
+        segment = segment.abort(1000 + id, 0);
+    }
+    std::fs::write(folder.join("00000000000000000000.log"), segment.bytes()).unwrap();
+    copy_log(home.path());
+    same_within_the_limit(home.path(), &["trace", "00000007", "log"]);
+    same_within_the_limit(home.path(), &["compare", "log", "copy"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::compared::Agreement;
 use super::deleted::Deleted;
-use super::groups::KeyCounts;
+use super::groups::{KeyCounts, Wants};
 use super::internal_topics::InternalTopics;
 use super::lanes::RecordCounts;
 use super::options::{AuditOptions, Records, SnapshotStates};
@@ -64,6 +64,8 @@ pub(super) struct Parts<'a> {
     pub(super) untold: u64,
     /// How many replicas hold what the leading ones hold, where they were compared.
     pub(super) agreement: Option<Agreement>,
+    /// Whether the report is about one key.
+    pub(super) wants: Wants,
     pub(super) as_of: Option<i64>,
     /// Whether somebody ended the run when everything was read.
     pub(super) stopped_late: bool,
@@ -563,8 +565,8 @@ fn reported(stretch: &crate::facts::ProtectionStretch) -> Stretch {
 
 /// Producers by id, with what each session wrote to each partition.
 fn producers(parts: &Parts<'_>) -> (Vec<ProducerReport>, u64) {
-    // Whoever asks for each of them gets a list of its own.
-    if parts.options.snapshots == SnapshotStates::Told {
+    // Whoever asks for each of them gets a list of its own, and the story of a key names those that it is about.
+    if parts.options.snapshots == SnapshotStates::Told || parts.wants == Wants::All {
         return (Vec::new(), 0);
     }
     let listed = parts.listed();

@@ -318,6 +318,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         accused,
         untold,
         agreement,
+        wants,
         as_of: logs.as_of(),
         stopped_late: logs.late_stop.is_wanted(),
     };

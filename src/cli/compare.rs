@@ -38,7 +38,7 @@ pub struct CompareArguments {
     /// Show what happened, within a partition in the order of offsets; JSON has it as `events` always
     #[arg(long)]
     timeline: bool,
-    /// Entries of each list in the answer; 0 lists all
+    /// Entries of each list in the answer; 0 lists all, and all events, whatever memory that takes
     #[arg(long, default_value_t = super::DEFAULT_EXAMPLES, value_name = "N")]
     max_ranges: usize,
 }

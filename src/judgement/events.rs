@@ -8,31 +8,20 @@
 
 use super::Partition;
 use super::draft::count;
+use crate::error::AuditError;
 use crate::facts::{
     HoleKind, Outcome, PartitionContext, PartitionFacts, Rewind, SequenceStep, Session, Sessions, StepKind,
 };
 use crate::finding::phrase::offsets;
 use crate::finding::{Event, EventKind, Finding, ProtectionMode, in_turn};
 use crate::relations::Groups;
+use crate::spill::{Share, Sorter};
 use crate::units::{Offset, ProducerEpoch, Sequence};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// Events that are put into their order all at once; of more than these those that are kept are found
 /// first, so that not all are there together.
 const TOGETHER: u64 = 50_000;
-
-/// All events of these partitions; `sessions` were built from them, in this order. `beside` are
-/// events that no log of these tells.
-#[must_use]
-pub fn events(
-    partitions: &[Partition<'_>],
-    sessions: &Sessions,
-    rewinds: &[Rewind],
-    findings: &[Finding],
-    beside: &[Event],
-) -> Vec<Event> {
-    Happened { partitions, sessions, rewinds, findings, beside }.together(&|_| true)
-}
 
 /// What is known of an event before it is put into words.
 #[expect(missing_debug_implementations, reason = "the words are made by closures")]
@@ -125,69 +114,225 @@ impl Happened<'_> {
         all: u64,
         wanted: &dyn Fn(&Brief<'_>) -> bool,
     ) -> (Vec<Event>, u64) {
+        let topics = self.topics(wanted);
+        let mut number = 0_i64;
+        let mut sorting = groups.sorting();
+        self.tell_wanted(wanted, &mut |brief| {
+            sorting.push(placed(&topics, &brief, number));
+            number += 1;
+        });
+        let mut kept = Kept::at_most(most);
+        for event in sorting.finish() {
+            kept.take(event, Told::Here);
+        }
+        let order = kept.in_order();
+        let events: Vec<Event> = self.whole(&order, wanted);
+        let omitted = all.saturating_sub(u64::try_from(events.len()).unwrap_or(u64::MAX));
+        (events, omitted)
+    }
+
+    /// The topics of the events that are wanted, with their numbers in the order of their names.
+    fn topics(&self, wanted: &dyn Fn(&Brief<'_>) -> bool) -> BTreeMap<String, i64> {
         let mut topics = BTreeSet::new();
         self.tell_wanted(wanted, &mut |brief| {
             if !topics.contains(brief.place.0) {
                 topics.insert(brief.place.0.to_owned());
             }
         });
-        let topics: BTreeMap<String, i64> = topics.into_iter().zip(0..).collect();
-        let mut number = 0_i64;
-        let mut sorting = groups.sorting();
-        self.tell_wanted(wanted, &mut |brief| {
-            let (topic, partition, offset) = brief.place;
-            let topic = topics.get(topic).copied().unwrap_or(-1);
-            // As `in_order` has it: a step back of a group stands by its own time.
-            let beside = brief.kind == EventKind::Rewind;
-            let (is_beside, at) = if beside { (1, brief.time.unwrap_or(i64::MIN)) } else { (0, 0) };
-            let kind = EventKind::ALL.iter().position(|kind| *kind == brief.kind);
-            let kind = kind.and_then(|kind| i64::try_from(kind).ok()).unwrap_or(i64::MAX);
-            let time = brief.time.unwrap_or(i64::MIN);
-            sorting.push([topic, is_beside, at, partition.into(), offset, kind, number, time]);
-            number += 1;
-        });
-        // The rank of its kind, its turn and its place; and which event it is.
-        let mut kept: BinaryHeap<([i64; 3], i64)> = BinaryHeap::new();
-        let (mut log, mut turn) = (None, i64::MIN);
-        for (place, [topic, is_beside, at, partition, _, kind, number, time]) in
-            (0_i64..).zip(sorting.finish())
-        {
-            let own = [topic, is_beside, at, partition];
-            if log.replace(own) != Some(own) {
-                turn = i64::MIN;
-            }
-            turn = turn.max(time);
-            let rank =
-                usize::try_from(kind).ok().and_then(|kind| EventKind::ALL.get(kind)).map(|kind| kind.rank());
-            let rank = rank.and_then(|rank| i64::try_from(rank).ok()).unwrap_or(i64::MAX);
-            kept.push(([rank, turn, place], number));
-            if kept.len() > most {
-                kept.pop();
-            }
-        }
-        let mut places: Vec<([i64; 2], i64)> =
-            kept.into_iter().map(|([_, turn, place], number)| ([turn, place], number)).collect();
-        places.sort_unstable();
-        let order: BTreeMap<i64, usize> =
-            places.iter().enumerate().map(|(at, (_, number))| (*number, at)).collect();
-        let mut events: Vec<Option<Event>> = vec![None; places.len()];
+        topics.into_iter().zip(0..).collect()
+    }
+
+    /// Of the events that are wanted those of these numbers, which come in this order.
+    fn whole(&self, order: &[i64], wanted: &dyn Fn(&Brief<'_>) -> bool) -> Vec<Event> {
+        let places: BTreeMap<i64, usize> = order.iter().copied().zip(0..).collect();
+        let mut events: Vec<Option<Event>> = vec![None; order.len()];
         let mut number = 0_i64;
         self.tell_wanted(wanted, &mut |brief| {
-            if let Some(event) = order.get(&number).and_then(|&at| events.get_mut(at)) {
+            if let Some(event) = places.get(&number).and_then(|&at| events.get_mut(at)) {
                 *event = Some((brief.whole)());
             }
             number += 1;
         });
-        let events: Vec<Event> = events.into_iter().flatten().collect();
+        events.into_iter().flatten().collect()
+    }
+}
+
+/// Where an event stands: topic, whether beside the log, its time there, partition, offset, kind. Then which of all
+/// events it is, and its time.
+type Placed = [i64; 8];
+
+fn placed(topics: &BTreeMap<String, i64>, brief: &Brief<'_>, number: i64) -> Placed {
+    let (topic, partition, offset) = brief.place;
+    let topic = topics.get(topic).copied().unwrap_or(-1);
+    // As `in_order` has it: a step back of a group stands by its own time.
+    let beside = brief.kind == EventKind::Rewind;
+    let (is_beside, at) = if beside { (1, brief.time.unwrap_or(i64::MIN)) } else { (0, 0) };
+    let kind = EventKind::ALL.iter().position(|kind| *kind == brief.kind);
+    let kind = kind.and_then(|kind| i64::try_from(kind).ok()).unwrap_or(i64::MAX);
+    let time = brief.time.unwrap_or(i64::MIN);
+    [topic, is_beside, at, partition.into(), offset, kind, number, time]
+}
+
+/// Whether an event is told where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Here,
+    /// An equal one is, of another copy of the log.
+    Already,
+}
+
+/// The weightiest events so far; they come in the order of their places.
+struct Kept {
+    most: usize,
+    /// The rank of its kind, its turn and its place; and which event it is.
+    events: BinaryHeap<([i64; 3], i64)>,
+    log: Option<[i64; 4]>,
+    turn: i64,
+    next: i64,
+}
+
+impl Kept {
+    const fn at_most(most: usize) -> Self {
+        Self { most, events: BinaryHeap::new(), log: None, turn: i64::MIN, next: 0 }
+    }
+
+    fn take(&mut self, event: Placed, told: Told) {
+        let [topic, is_beside, at, partition, _, kind, number, time] = event;
+        let own = [topic, is_beside, at, partition];
+        if self.log.replace(own) != Some(own) {
+            self.turn = i64::MIN;
+        }
+        self.turn = self.turn.max(time);
+        if told == Told::Already {
+            return;
+        }
+        let rank =
+            usize::try_from(kind).ok().and_then(|kind| EventKind::ALL.get(kind)).map(|kind| kind.rank());
+        let rank = rank.and_then(|rank| i64::try_from(rank).ok()).unwrap_or(i64::MAX);
+        self.events.push(([rank, self.turn, self.next], number));
+        self.next += 1;
+        if self.events.len() > self.most {
+            self.events.pop();
+        }
+    }
+
+    fn holds(&self, number: i64) -> bool {
+        self.events.iter().any(|(_, kept)| *kept == number)
+    }
+
+    /// Which events are kept, in the order of their times.
+    fn in_order(self) -> Vec<i64> {
+        let mut places: Vec<([i64; 2], i64)> =
+            self.events.into_iter().map(|([_, turn, place], number)| ([turn, place], number)).collect();
+        places.sort_unstable();
+        places.into_iter().map(|(_, number)| number).collect()
+    }
+}
+
+/// An event, and by number the logs that show it.
+pub type Shown = (Event, Vec<usize>);
+
+/// What happened in logs of which some are copies of one partition: they show the same events but where they parted.
+/// No more of them are in memory than those that are told, and what may be sorted in it.
+#[expect(missing_debug_implementations, reason = "it is there while events are sorted alone")]
+pub struct OfCopies<'a> {
+    happened: Happened<'a>,
+    topics: BTreeMap<String, i64>,
+    /// By place: which of the logs shows the event (from 1; 0 stands for all of them together), which of its events it
+    /// is, its time, and what stands for its words.
+    sorter: Sorter<[i64; 10]>,
+}
+
+impl<'a> OfCopies<'a> {
+    /// The events of all of these logs together.
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory cannot be written.
+    pub fn new(happened: Happened<'a>, share: &Share) -> Result<Self, AuditError> {
+        let topics = happened.topics(&|_| true);
+        let mut all = Self { happened, topics, sorter: share.sorter() };
+        all.add(0, &happened)?;
+        Ok(all)
+    }
+
+    /// Adds what one of the logs shows by itself; `log` is its number from 0.
+    ///
+    /// # Errors
+    /// As [`OfCopies::new`].
+    pub fn add_log(&mut self, log: usize, alone: &Happened<'_>) -> Result<(), AuditError> {
+        self.add(i64::try_from(log).unwrap_or(i64::MAX).saturating_add(1), alone)
+    }
+
+    fn add(&mut self, source: i64, happened: &Happened<'_>) -> Result<(), AuditError> {
+        let mut number = 0_i64;
+        let mut pushed = Ok(());
+        happened.tell(&mut |brief| {
+            if pushed.is_ok() {
+                let words = xxhash_rust::xxh3::xxh3_64((brief.whole)().detail.as_bytes()).cast_signed();
+                let [topic, is_beside, at, partition, offset, kind, number, time] =
+                    placed(&self.topics, &brief, number);
+                let place = [topic, is_beside, at, partition, offset, kind, source, number, time, words];
+                pushed = self.sorter.push(place);
+            }
+            number += 1;
+        });
+        pushed
+    }
+
+    /// At most `most` of the events, the weightiest, and how many are left out.
+    ///
+    /// # Errors
+    /// [`AuditError`] when what does not fit into memory cannot be written or read.
+    pub fn weightiest(self, most: usize) -> Result<(Vec<Shown>, u64), AuditError> {
+        let mut sorted = self.sorter.finish()?;
+        let (mut kept, mut all) = (Kept::at_most(most), 0_u64);
+        // The logs that show an event that is kept.
+        let mut shown_by: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+        let mut next = sorted.take_next()?;
+        while let Some(first) = next {
+            // What stands at one place: few events, each of few logs.
+            let place = |event: &[i64; 10]| [event[0], event[1], event[2], event[3], event[4], event[5]];
+            let mut here = vec![first];
+            next = sorted.take_next()?;
+            while let Some(event) = next.filter(|event| place(event) == place(&first)) {
+                here.push(event);
+                next = sorted.take_next()?;
+            }
+            let mut told: BTreeSet<i64> = BTreeSet::new();
+            for &[topic, is_beside, at, partition, offset, kind, source, number, time, words] in &here {
+                if source != 0 {
+                    continue;
+                }
+                let event = [topic, is_beside, at, partition, offset, kind, number, time];
+                if !told.insert(words) {
+                    kept.take(event, Told::Already);
+                    continue;
+                }
+                all += 1;
+                kept.take(event, Told::Here);
+                let logs = here.iter().filter(|other| other[6] > 0 && other[9] == words);
+                let logs = logs.filter_map(|other| usize::try_from(other[6] - 1).ok());
+                shown_by.insert(number, logs.collect());
+                if shown_by.len() / 2 > most {
+                    shown_by.retain(|number, _| kept.holds(*number));
+                }
+            }
+        }
+        let order = kept.in_order();
+        let events = self.happened.whole(&order, &|_| true);
         let omitted = all.saturating_sub(u64::try_from(events.len()).unwrap_or(u64::MAX));
-        (events, omitted)
+        let told = events.into_iter().zip(order).map(|(event, number)| {
+            let mut logs = shown_by.remove(&number).unwrap_or_default();
+            logs.dedup();
+            (event, logs)
+        });
+        Ok((told.collect(), omitted))
     }
 }
 
 /// Keeps at most `most` events, those of the weightiest kinds, in their order; and how many are left
 /// out.
-#[must_use]
-pub fn weightiest(mut events: Vec<Event>, most: usize) -> (Vec<Event>, u64) {
+fn weightiest(mut events: Vec<Event>, most: usize) -> (Vec<Event>, u64) {
     let omitted = events.len().saturating_sub(most);
     if omitted == 0 {
         return (events, 0);
@@ -408,7 +553,6 @@ mod tests {
         let partitions = [(&context, &facts)];
         let sessions = Sessions::build(&partitions, crate::spill::Share::default()).unwrap();
         let relations = Relations::default();
-        let told = events(&partitions, &sessions, &[], &[], &[]);
         let happened = Happened {
             partitions: &partitions,
             sessions: &sessions,
@@ -416,6 +560,7 @@ mod tests {
             findings: &[],
             beside: &[],
         };
+        let told = happened.together(&|_| true);
         let all = u64::try_from(told.len()).unwrap();
         for most in 0..=told.len() {
             let some = happened.weightiest(&relations.groups, most, all, &|_| true);

@@ -36,7 +36,7 @@ mod transactions;
 mod ways_to_end;
 
 pub use decisions::Decisions;
-pub use events::{Brief, Happened, events, weightiest};
+pub use events::{Brief, Happened, OfCopies, Shown};
 pub use gaps::Continued;
 pub use identify::identify;
 pub use links::link;

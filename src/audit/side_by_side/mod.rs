@@ -23,6 +23,7 @@ pub use pairs::{PairNames, TopicPair};
 use super::batches::LargeBatches;
 use super::copies::SecondLook;
 use super::deferral::Deferral;
+use super::groups::Wants;
 use super::internal_topics::InternalTopics;
 use super::logs::newest_time;
 use super::pass::{self, Pass, Subject};
@@ -223,9 +224,11 @@ fn compare_all(
         }
     }
     judgement::identify(&mut answer.findings, &std::collections::BTreeMap::new());
-    let events = tell::events(&inventory, &judged, &of_pairs, &answer.findings, &internal, &producers)?;
     let most = if listed == usize::MAX { usize::MAX } else { EVENTS };
-    (answer.events, answer.events_omitted) = judgement::weightiest(events, most);
+    let beside = (answer.findings.as_slice(), &internal);
+    let shares = (&share(shares.relations), &producers);
+    (answer.events, answer.events_omitted) =
+        tell::events(&inventory, &judged, &of_pairs, beside, shares, most)?;
     let as_of = options.as_of.or_else(|| newest_time(&outcomes));
     let contexts: Vec<_> = subjects.iter().map(|subject| &subject.context).collect();
     let parts = super::assemble::Parts {
@@ -245,6 +248,7 @@ fn compare_all(
         accused: std::collections::BTreeMap::new(),
         untold: 0,
         agreement: None,
+        wants: Wants::Repeats,
         as_of,
         stopped_late: false,
     };

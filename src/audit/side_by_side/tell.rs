@@ -12,9 +12,9 @@ use crate::compare::{
 };
 use crate::error::AuditError;
 use crate::facts::{PartitionContext, PartitionFacts, Sessions, Snapshot};
-use crate::finding::{Event, EventKind, Finding};
+use crate::finding::{Event, Finding};
 use crate::input::Inventory;
-use crate::judgement;
+use crate::judgement::{Happened, OfCopies};
 use crate::plan::KeyChoice;
 use crate::relations::Relations;
 use crate::report::compare::{Compared, Lacks, OneSided, Pair, Range, Side, SnapshotPair};
@@ -275,46 +275,49 @@ fn tail(rest: &Rest) -> Option<Range> {
     })
 }
 
-/// What happened in these logs. Copies of a partition show the same events but where they parted:
-/// what not all of them show names those that do.
+/// At most `most` of what happened in these logs, the weightiest; and how much is left out. Copies of a partition show
+/// the same events but where they parted: what not all of them show names those that do.
 pub(super) fn events(
     inventory: &Inventory,
     judged: &[(&PartitionContext, &PartitionFacts)],
     of_pairs: &[usize],
-    findings: &[Finding],
-    internal: &InternalTopics,
-    share: &Share,
-) -> Result<Vec<Event>, AuditError> {
+    beside: (&[Finding], &InternalTopics),
+    (sorted, producers): (&Share, &Share),
+    most: usize,
+) -> Result<(Vec<Event>, u64), AuditError> {
+    let (findings, internal) = beside;
     let chosen: Vec<_> = of_pairs.iter().filter_map(|&at| judged.get(at).copied()).collect();
-    let mut shown_by: BTreeMap<(String, i32, i64, EventKind, String), Vec<&str>> = BTreeMap::new();
+    let mut sessions = Sessions::build(&chosen, producers.clone())?;
+    let (rewinds, blocks) = (internal.rewinds(), internal.producer_id_blocks());
+    let happened =
+        Happened { partitions: &chosen, sessions: &sessions, rewinds: &rewinds, findings, beside: &blocks };
+    let mut of_copies = OfCopies::new(happened, sorted)?;
     let mut copies: BTreeMap<(&str, i32), usize> = BTreeMap::new();
-    let key = |event: &Event| {
-        (event.topic.clone(), event.partition, event.offset, event.kind, event.detail.clone())
-    };
     for &at in of_pairs {
         let (Some(dir), Some(one)) = (inventory.partitions.get(at), judged.get(at)) else { continue };
         *copies.entry((&dir.topic, dir.partition)).or_default() += 1;
         let alone = [*one];
-        for event in judgement::events(&alone, &Sessions::build(&alone, share.clone())?, &[], &[], &[]) {
-            shown_by.entry(key(&event)).or_default().push(&dir.display);
-        }
+        let mut sessions = Sessions::build(&alone, producers.clone())?;
+        let happened =
+            Happened { partitions: &alone, sessions: &sessions, rewinds: &[], findings: &[], beside: &[] };
+        of_copies.add_log(at, &happened)?;
+        sessions.check()?;
     }
-    let mut events = judgement::events(
-        &chosen,
-        &Sessions::build(&chosen, share.clone())?,
-        &internal.rewinds(),
-        findings,
-        &internal.producer_id_blocks(),
-    );
-    let mut told = BTreeSet::new();
-    events.retain(|event| told.insert(key(event)));
-    for event in &mut events {
+    let (events, omitted) = of_copies.weightiest(most)?;
+    sessions.check()?;
+    let events = events.into_iter().map(|(mut event, logs)| {
         let all = copies.get(&(event.topic.as_str(), event.partition)).copied().unwrap_or(0);
-        if let Some(by) = shown_by.get(&key(event)).filter(|by| by.len() < all) {
+        if (1..all).contains(&logs.len()) {
+            let by: Vec<&str> = logs
+                .iter()
+                .filter_map(|&at| inventory.partitions.get(at))
+                .map(|dir| dir.display.as_str())
+                .collect();
             event.detail = format!("only in {}: {}", by.join(", "), event.detail);
         }
-    }
-    Ok(events)
+        event
+    });
+    Ok((events.collect(), omitted))
 }
 
 /// Adds the first records of what differs.
