@@ -4,11 +4,13 @@
 mod cases;
 mod distinctions;
 mod mixtures;
+mod rivals;
 mod sentences;
 
 use dedup_audit::testkit::SegmentBuilder;
 use serde_json::Value;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -36,14 +38,34 @@ impl Case {
     }
 
     fn report(&self, key: &str) -> Value {
-        let run = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
-            .args(["scan", "--format", "json", "--key", key])
-            .arg(self.0.path())
-            .output()
-            .unwrap();
-        serde_json::from_slice(&run.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&run.stderr)))
+        report(&[self.0.path().to_owned()], key)
     }
+}
+
+fn report(paths: &[PathBuf], key: &str) -> Value {
+    let run = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .args(["scan", "--format", "json", "--key", key])
+        .args(paths)
+        .output()
+        .unwrap();
+    serde_json::from_slice(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&run.stderr)))
+}
+
+/// The findings about directories of a real broker, by their places below its scenarios.
+fn of_broker<const N: usize>(places: [&str; N]) -> Vec<Value> {
+    let brokers = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1");
+    let paths = places.map(|place| brokers.join(place));
+    report(&paths, "auto")["findings"].as_array().unwrap().clone()
+}
+
+/// Why a rival was kept, or excluded.
+fn rival<'a>(finding: &'a Value, code: &str) -> (bool, &'a str) {
+    let rivals = finding["alternatives"].as_array().unwrap();
+    let Some(rival) = rivals.iter().find(|rival| rival["code"] == code) else {
+        panic!("{code}: {finding:#}")
+    };
+    (rival["kept"] == true, rival["why"].as_str().unwrap())
 }
 
 /// The findings of a code and topic.

@@ -9,7 +9,7 @@ use super::pair::{Begun, Pair};
 use super::phrase::{pairs_of, records, session_life, were_told};
 use super::undetermined::{equal_but_for, equal_by_chance, names_the_event};
 use super::{Words, cause, dropped, kept, lines};
-use crate::finding::Confidence;
+use crate::finding::{Cause, Confidence};
 use crate::relations::SessionNote;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,6 +17,9 @@ use std::sync::Arc;
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     !pair.same_session() && pair.later_session().is_some() && pair.later_session_begun() == Begun::Before
 }
+
+/// The second of two instances may begin with so many events that the first one has just written.
+const HEAD: usize = 3;
 
 /// Lives of writers that are told one by one.
 const LIVES: usize = 4;
@@ -27,22 +30,36 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let proved = episode.count(|p| p.later_session_begun() == Begun::Before && is_told_by_offsets(p));
     let by_time = episode.count(|p| p.later_session_begun() == Begun::Before && !is_told_by_offsets(p));
     let alive = Alive::of(episode.pairs());
+    let lives = |p: &Pair<'_>| p.later_session_begun() == Begun::Before || alive.shows(p);
     let elsewhere = episode.count(|p| p.later_session_begun() != Begun::Before && alive.shows(p));
     let behind = episode.surplus().saturating_sub(proved + by_time + elsewhere);
-    let mut shown = vec![format!(
-        "in {proved} of {} pairs the offsets show that the writer of the copy had begun before the original was written",
-        episode.surplus(),
-    )];
+    let mut shown: Vec<String> = Vec::new();
     for (pairs, why) in [
-        (by_time, "its times do"),
-        (elsewhere, "another partition does, by the clock of the original's writer"),
-        (behind, "it is first seen behind the original"),
+        (proved, "the offsets show that the writer of the copy had begun before the original was written"),
+        (by_time, "its times show that the writer of the copy had begun before the original was written"),
+        (
+            elsewhere,
+            "another partition shows the writer of the copy alive, by the clock of the original's writer",
+        ),
+        (behind, "the writer of the copy is first seen behind the original"),
     ] {
-        if pairs > 0 {
-            shown.push(format!("in {pairs} more {why}"));
+        if pairs == 0 {
+            continue;
         }
+        shown.push(if shown.is_empty() {
+            format!("in {pairs} of {} pairs {why}", episode.surplus())
+        } else {
+            format!("in {pairs} more {why}")
+        });
     }
     let mut facts = vec![shown.join(", ")];
+    if behind > 0 && behind < episode.surplus() {
+        facts.push(format!(
+            "first seen behind the originals is the writer of {} (copies of {})",
+            episode.stretches_where(|p| !lives(p), |p| &p.later),
+            episode.stretches_where(|p| !lives(p), |p| &p.earlier)
+        ));
+    }
     let below = episode.count(had_begun_below);
     if below > 0 {
         facts.push(format!(
@@ -62,6 +79,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         0..=2 => "two producers".to_owned(),
         more => format!("{more} producers"),
     };
+    let story = Story::of(episode, sessions.len(), behind);
     let by_chance = episode.is_as_by_chance();
     let ids = episode.ids_that_differ();
     let unsure = by_chance || ids.is_some();
@@ -73,26 +91,17 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.topic_name(),
             were_told(episode.surplus(), confidence)
         ),
-        cause: Some(if one_only_repeats(episode) && sessions.len() <= 2 {
-            cause(
-                "a second writer that repeats events (a job that publishes again, a repair), or a second instance that is always behind",
-                Confidence::Possible,
-            )
-        } else if sessions.len() > 2 {
-            cause("several instances work on the same events", Confidence::Likely)
-        } else {
-            cause("two instances work on the same events", Confidence::Likely)
-        }),
+        cause: Some(story.cause()),
         facts,
         alternatives: ids.as_deref().map(equal_but_for).or_else(|| by_chance.then(|| equal_by_chance(episode))).into_iter().chain([
             if behind == 0 {
                 dropped("resend-new-session", "the copies' writers did not begin after the originals")
             } else {
-                dropped(
+                kept(
                     "resend-new-session",
                     format!(
-                        "{} of {} pairs show both writers alive at one time; the others fit that",
-                        episode.surplus() - behind,
+                        "for {behind} of {} copies: their writer is first seen behind these originals, so a restart from an \
+                         old position may have written them, beside an instance that had only paused",
                         episode.surplus()
                     ),
                 )
@@ -110,12 +119,78 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             .chain(lines([
                 "which hosts and applications had these producer ids, and how they share the work",
             ]))
+            .chain((behind > 0).then(|| {
+                "when the later writer was started, and from which position: before the originals or behind them".to_owned()
+            }))
             .collect(),
-        advice: lines([
-            "find the other instance: a deployment that overlaps, a lost lock, two schedulers",
-            "drop repeats by business key in the consumers",
-        ]),
+        advice: story.advice(),
     }
+}
+
+/// What two live writers of the same events may be.
+#[derive(Clone, Copy)]
+enum Story {
+    /// One of two writes nothing but what the other had written.
+    Repeater,
+    /// One of two began with events that the other had written, many of them, and then both went on.
+    Replacement,
+    /// Two that work on the same events.
+    Instances,
+    /// More than two.
+    Several,
+}
+
+impl Story {
+    fn of(episode: &Episode<'_>, sessions: usize, behind: usize) -> Self {
+        if sessions > 2 {
+            Self::Several
+        } else if !one_only_repeats(episode) {
+            if behind > HEAD { Self::Replacement } else { Self::Instances }
+        } else if behind > HEAD && repeats_a_stretch(episode) {
+            Self::Replacement
+        } else {
+            Self::Repeater
+        }
+    }
+
+    fn cause(self) -> Cause {
+        let (text, confidence) = match self {
+            Self::Repeater => (
+                "a second writer that repeats events (a job that publishes again, a repair), or a second instance that is always behind",
+                Confidence::Possible,
+            ),
+            Self::Replacement => (
+                "two instances work on the same events: the later one began with what the earlier one had written, as a replacement for one \
+                 that had only paused, or one that runs behind",
+                Confidence::Likely,
+            ),
+            Self::Instances => ("two instances work on the same events", Confidence::Likely),
+            Self::Several => ("several instances work on the same events", Confidence::Likely),
+        };
+        cause(text, confidence)
+    }
+
+    fn advice(self) -> Vec<String> {
+        let find = match self {
+            Self::Repeater => {
+                "find out what the writer of the copies is: a job that publishes or repairs, then let it skip what is stored; or an \
+                 instance that runs behind, then stop one of the two"
+            }
+            Self::Replacement => {
+                "look at what started the later instance while the earlier one lived: a health check or a lock that gave up on a paused \
+                 one; fence the earlier one before a replacement begins"
+            }
+            Self::Instances | Self::Several => {
+                "find the other instance: a deployment that overlaps, a lost lock, two schedulers, one that was given up and came back"
+            }
+        };
+        lines([find, "drop repeats by business key in the consumers"])
+    }
+}
+
+/// Whether all copies but few follow each other as their originals do.
+fn repeats_a_stretch(episode: &Episode<'_>) -> bool {
+    episode.longest_row().saturating_mul(2) >= episode.surplus()
 }
 
 /// How many of the events each writer wrote: instances that all do the same work share nearly all of them.

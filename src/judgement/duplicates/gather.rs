@@ -623,29 +623,31 @@ fn sessions(row: &RelatedPair) -> SessionPair {
 }
 
 /// Two writers that share at least as many events while both were alive as before one of them is seen were
-/// alive for those, too: the first events of the one that began later look like a restart. All writers
+/// alive for those, too: the first events of the one that began later look like a restart. What they share in one topic
+/// says nothing of another: there it may be another incident, and clocks tell ([`Alive`]). All writers
 /// of a topic that are joined in this way make one episode: which of them are, by topic.
 fn join_the_living(relations: &Relations, codes: &mut Codes) -> BTreeMap<u32, Circles> {
     let mut circles: BTreeMap<u32, Circles> = BTreeMap::new();
     if !codes.has(Code::ConcurrentProducers) {
         return circles;
     }
-    let mut counts: BTreeMap<SessionPair, (u64, u64)> = BTreeMap::new();
+    let mut counts: BTreeMap<(u32, SessionPair), (u64, u64)> = BTreeMap::new();
     for (_, code, pair) in codes.accused(relations) {
+        let of = (pair.topic, sessions(&pair));
         match code {
-            Code::ConcurrentProducers => counts.entry(sessions(&pair)).or_default().0 += 1,
-            Code::ResendNewSession => counts.entry(sessions(&pair)).or_default().1 += 1,
+            Code::ConcurrentProducers => counts.entry(of).or_default().0 += 1,
+            Code::ResendNewSession => counts.entry(of).or_default().1 += 1,
             _ => {}
         }
     }
-    let alive: BTreeSet<SessionPair> = counts
+    let alive: BTreeSet<(u32, SessionPair)> = counts
         .into_iter()
         .filter(|(_, (alive, after))| alive >= after || (*after <= BEHIND && *alive >= BEHIND))
         .map(|(pair, _)| pair)
         .collect();
     for (at, row) in relations.groups.pairs().enumerate() {
         let sessions = sessions(&row);
-        if codes.get(at) == Some(Code::ResendNewSession) && alive.contains(&sessions) {
+        if codes.get(at) == Some(Code::ResendNewSession) && alive.contains(&(row.topic, sessions)) {
             codes.set(at, Some(Code::ConcurrentProducers));
         }
         if codes.get(at) == Some(Code::ConcurrentProducers) {

@@ -39,10 +39,8 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let copies = records(episode.surplus());
-    let earlier_goes_on = episode.pairs().any(|p| {
-        let (Some(first), Some(second)) = (p.earlier_session(), p.later_session()) else { return false };
-        second.spans.iter().any(|span| pair::wrote_behind(&first, span.partition, span.first_offset))
-    });
+    let seen_again = episode.pairs().find_map(|p| seen_again(&p));
+    let earlier_goes_on = seen_again.is_some();
     let same_id = episode.all(|p| p.earlier.producer_id == p.later.producer_id);
     let mut facts: Vec<String> = [&episode.earlier_session, &episode.later_session]
         .into_iter()
@@ -58,10 +56,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "concurrent-producers",
             "the later session has the same transactional producer id and a higher epoch: the coordinator had fenced the earlier one",
         )
-    } else if earlier_goes_on {
+    } else if let Some(place) = seen_again {
         kept(
             "concurrent-producers",
-            "the earlier session wrote on after the later one had begun; two live instances are not excluded",
+            format!(
+                "{place}; two live instances are not excluded, and no more is a restart beside one that lived on"
+            ),
         )
     } else if episode.earlier_session.is_none() {
         kept(
@@ -294,6 +294,22 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ])
         },
     }
+}
+
+/// Where the earlier session is seen again behind what the later one began with, in words.
+fn seen_again(pair: &Pair<'_>) -> Option<String> {
+    let (earlier, later) = (pair.earlier_session()?, pair.later_session()?);
+    let behind = |partition, offset| pair::wrote_behind(&earlier, partition, offset);
+    let span = later.spans.iter().find(|span| behind(span.partition, span.first_offset))?;
+    let note = pair::partition(pair.relations, span.partition)?;
+    let last = earlier.span(span.partition)?.last_offset;
+    Some(format!(
+        "the earlier session wrote on after the later one had begun: {0} in {1} up to offset {last}, {2} there from offset {3} on",
+        earlier.name,
+        note.name(),
+        later.name,
+        span.first_offset
+    ))
 }
 
 /// Whether the later session began with a copy of what is not the beginning of the earlier one.
