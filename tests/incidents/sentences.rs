@@ -53,7 +53,8 @@ fn what_two_producer_ids_wrote_is_of_no_one_session_and_no_matter_of_idempotence
     let second = (0..4).map(|at| order((2, 0, 5 + at), 1_000 + 10 * i64::from(at), at.into()));
     let found = findings(0, first.chain(second), "record-key");
     let undetermined = one(&found, "duplicate-undetermined");
-    assert_eq!(kept(undetermined), ["resend-new-session", "concurrent-producers"], "{undetermined:#}");
+    let rivals = ["resend-new-session", "pipeline-replay", "concurrent-producers"];
+    assert_eq!(kept(undetermined), rivals, "{undetermined:#}");
     assert!(!says(undetermined, "advice", "idempotence"), "{undetermined:#}");
     assert!(says(
         undetermined,

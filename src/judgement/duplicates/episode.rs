@@ -291,7 +291,7 @@ impl<'r> Episode<'r> {
     }
 
     /// How many copies stand as copies do.
-    fn in_order(&self) -> usize {
+    pub(super) fn in_order(&self) -> usize {
         let behind_each_other = |pair: &Pair<'_>| {
             let offsets = pair.later.offset.0.checked_sub(pair.earlier.offset.0);
             pair.same_partition() && offsets.is_some_and(|offsets| (0..=SOON).contains(&offsets))

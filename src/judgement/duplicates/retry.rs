@@ -179,6 +179,14 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 "resend-new-session",
                 "it can do so after a restart as well: without producer id the two cannot be told apart",
             ),
+            kept(
+                "concurrent-producers",
+                if batches.of_several == 0 {
+                    "two instances that take the record times from the events write the same batches of one record"
+                } else {
+                    "two instances that take the record times from the events can cut their batches alike"
+                },
+            ),
             dropped("broker-dedup-lost", "without producer id the broker has nothing to compare"),
         ],
         would_settle: lines(["the client's log from the record times on (retries, disconnects, timeouts)"]),

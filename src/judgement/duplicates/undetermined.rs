@@ -12,6 +12,9 @@ use super::{Words, borders, connectors, dropped, kept, lines};
 use crate::finding::phrase::moments;
 use crate::finding::{Alternative, Code, Confidence, Level};
 
+/// Events in a row that no coincidence brings.
+const ROW: usize = 3;
+
 /// Whether the only thing that came again in another session is one content at another time, and no key says that
 /// it is the same event: what a developer types twice, or a device reports twice, is that as well.
 pub(super) fn is_lone_content(episode: &Episode<'_>) -> bool {
@@ -44,6 +47,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             .into_iter()
             .any(|copy| p.partition(copy).is_some_and(|note| note.damaged_bytes > 0))
     });
+    // Nothing but key and content joins them: no time, no place near by, and no row of others beside them.
+    let is_loose = same_time == 0
+        && episode.longest_row() < ROW
+        && episode.in_order().saturating_mul(2) < episode.surplus();
     let mut facts = vec![
         episode.moves(),
         if unprotected == 0 {
@@ -109,6 +116,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         });
         alternatives
             .push(kept("resend-new-session", "a restart that repeats its last input writes a new time"));
+        alternatives.push(kept(
+            "pipeline-replay",
+            "so does a pipeline, or a job that drives events again, where it does not keep the times of its input",
+        ));
+        alternatives
+            .push(dropped("retry-without-idempotence", "a client that retries keeps the record times"));
     }
     alternatives.push(kept(
         "concurrent-producers",
@@ -122,14 +135,31 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     ));
     if episode.is_by_little() && episode.pairs().any(|pair| !pair.has_telling_time()) {
         alternatives.push(equal_events(episode));
+    } else if is_loose {
+        alternatives.push(kept(
+            "equal events",
+            "key and content are equal, and nothing came again beside them in a row: they are different events if the key is not \
+             unique to one",
+        ));
     }
     Words {
         confidence: Confidence::Possible,
-        title: format!(
-            "{copies} of {} {} stored again; the files cannot tell how",
-            episode.topic_name(),
-            are(episode.surplus())
-        ),
+        title: if is_loose {
+            let (verb, other) = match episode.surplus() {
+                1 => ("is", "another event"),
+                _ => ("are", "other events"),
+            };
+            format!(
+                "{copies} of {} may be stored again, or {verb} {other} with equal content; the files cannot tell",
+                episode.topic_name()
+            )
+        } else {
+            format!(
+                "{copies} of {} {} stored again; the files cannot tell how",
+                episode.topic_name(),
+                are(episode.surplus())
+            )
+        },
         cause: None,
         facts,
         alternatives,
@@ -137,14 +167,25 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "the application's log at that time: restarts, timeouts, its own retries",
             "the files of the topic that feeds this one, if a pipeline writes it",
         ]),
-        advice: lines([
-            if unprotected > 0 || both_bare > 0 {
-                "switch idempotence on, so that the next incident can be told from the files"
-            } else {
-                "find out which hosts and applications had these producer ids, and when each was started"
-            },
-            "drop repeats by business key in the consumers",
-        ]),
+        advice: is_loose
+            .then(|| {
+                "look whether each is one event before anything is dropped or refunded: what names an event has to be known (--key)"
+                    .to_owned()
+            })
+            .into_iter()
+            .chain(lines([
+                if unprotected > 0 || both_bare > 0 {
+                    "switch idempotence on, so that the next incident can be told from the files"
+                } else {
+                    "find out which hosts and applications had these producer ids, and when each was started"
+                },
+                if is_loose {
+                    "then drop repeats by business key in the consumers"
+                } else {
+                    "drop repeats by business key in the consumers"
+                },
+            ]))
+            .collect(),
     }
 }
 
@@ -225,6 +266,7 @@ fn lone_content(episode: &Episode<'_>, earlier: &str, later: &str) -> Words {
             equal_events(episode),
             kept("resend-new-session", "a restart that repeats one input writes a new time"),
             kept("concurrent-producers", "so does a second instance that shares one input"),
+            kept("pipeline-replay", "so does a job that drives single events again"),
             dropped("retry-without-idempotence", "a retry of a client keeps its producer id"),
             dropped("resend-same-session", "the two are of different producer sessions"),
         ],
