@@ -55,15 +55,15 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         "the epoch differs, so the broker was right to take the sequences as new",
     )];
     let single = episode.all(|p| p.later.batch.records == 1);
-    if regrouped > 0 || single {
-        alternatives.push(kept(
-            "resend-same-session",
-            "an application that sets the record times itself could have sent them again",
-        ));
-    } else {
-        alternatives
-            .push(dropped("resend-same-session", "the same record sets came again, with the same times"));
-    }
+    // Batches that were cut alike are no proof: what is sent in one go is cut alike by itself.
+    alternatives.push(kept(
+        "resend-same-session",
+        if regrouped > 0 || single {
+            "an application that sets the record times itself could have sent them again"
+        } else {
+            "an application that sets the record times itself could have sent them again, and what it sends in one go can be cut alike"
+        },
+    ));
     Words {
         confidence: if single { Confidence::Possible } else { Confidence::Likely },
         title: format!(
@@ -83,7 +83,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             )
         } else {
             cause(
-                "the client bumped its epoch while batches were stored but not acknowledged (KAFKA-14034)",
+                "the client bumped its epoch while batches were stored but not acknowledged (KAFKA-14034 in Java clients, \
+                 confluentinc/librdkafka#4953; which library it was is not in these files)",
                 Confidence::Likely,
             )
         }),
@@ -92,7 +93,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         would_settle: lines([if merged > 0 {
             "the client's library, and its log: with debug=eos librdkafka says when it bumped its epoch, and why"
         } else {
-            "the client's log: \"Going to bump epoch and reset sequence\" or a batch that expired"
+            "the client's library, and its log: Java says \"Going to bump epoch and reset sequence\", librdkafka with debug=eos \
+             when it bumped its epoch, and why"
         }]),
         advice: lines([
             "look for what made the client bump: delivery timeouts, refused batches, broker restarts",

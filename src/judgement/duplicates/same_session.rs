@@ -11,7 +11,7 @@ use super::pair::Pair;
 use super::phrase::{delay, pairs_of, records, were_told};
 use super::undetermined::{equal_but_for, equal_by_chance};
 use super::{Words, cause, dropped, kept, lines};
-use crate::finding::Confidence;
+use crate::finding::{Confidence, Level};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     if !pair.same_session() {
@@ -127,6 +127,20 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
         ]
         .into_iter()
+        .chain((across > 0).then(|| {
+            let with_times = episode.count(|p| p.earlier.producer_epoch != p.later.producer_epoch && p.level <= Level::E3);
+            if with_times == 0 {
+                dropped(
+                    "epoch-bump-resend",
+                    "what a client writes again under a newer epoch keeps the times of its records, and these have new ones",
+                )
+            } else {
+                kept(
+                    "epoch-bump-resend",
+                    format!("{with_times} of {across} copies under a newer epoch have the times of the originals, as a client writes its batches again"),
+                )
+            }
+        }))
         .chain(in_one_go.then(|| {
             dropped("pipeline-replay", "what is read again after a restart goes into another batch")
         }))
