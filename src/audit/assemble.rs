@@ -11,8 +11,8 @@ use super::positions;
 use super::topics::Topics;
 use crate::error::AuditError;
 use crate::facts::{
-    CommitHistory, EpochEnds, EpochSpan, PartitionContext, PartitionFacts, Session, SessionSpan as FactSpan,
-    Sessions,
+    CommitHistory, EpochEnds, EpochSpan, HoleKind, Outcome, PartitionContext, PartitionFacts, Session,
+    SessionSpan as FactSpan, Sessions, TransactionSpan,
 };
 use crate::finding::{Code, Event, Finding, Gap, GapReason, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
@@ -21,7 +21,7 @@ use crate::keys::Undecoded;
 use crate::plan::adviser::Candidate;
 use crate::plan::{RepeatsOf, TopicPlan};
 use crate::relations::{
-    self, Groups, PartitionNote, Relations, SessionNote, SessionNotes, SessionSpan, TopicNote,
+    self, AbortNote, Groups, PartitionNote, Relations, SessionNote, SessionNotes, SessionSpan, TopicNote,
 };
 use crate::report::model::{
     Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
@@ -131,6 +131,7 @@ pub(super) fn relations_base(
                 snapshots: snapshot_notes(context),
                 newest_batches: newest_notes(&outcome.facts),
                 begun_below: begun_below(&outcome.facts),
+                aborts: aborts(&outcome.facts),
                 damaged_bytes: outcome
                     .damage
                     .iter()
@@ -181,10 +182,34 @@ pub(super) fn session_notes(
     SessionNotes::of(sessions.iter().map(|session| session_note(&session, led, internal)), share)
 }
 
+/// Producers whose first batch has a sequence above 0, where what they wrote before can only have stood below all that
+/// is in the files: below the log start, or in files of the log's head that are missing.
 fn begun_below(facts: &PartitionFacts) -> Vec<(ProducerId, Offset)> {
-    let below = |gap: &&Gap| matches!(gap.reason, GapReason::Retention | GapReason::LogStartMoved);
-    let begins = facts.gaps.iter().filter(below).filter(|gap| gap.expected == 0);
+    // In a hole further up it may have stood behind what is below that.
+    let in_head = |gap: &Gap| {
+        let below = facts.holes.iter().filter(|hole| hole.first_offset.0 < gap.at_offset);
+        facts.holes_omitted == 0 && below.map(|hole| hole.kind).eq([HoleKind::Head])
+    };
+    let below = |gap: &&Gap| match gap.reason {
+        GapReason::Retention | GapReason::LogStartMoved => true,
+        GapReason::MissingSegment => in_head(gap),
+        _ => false,
+    };
+    let begins = facts.gaps.iter().filter(|gap| gap.expected == 0).filter(below);
     begins.map(|gap| (ProducerId(gap.producer_id), Offset(gap.at_offset))).collect()
+}
+
+/// The aborted transactions of a partition.
+fn aborts(facts: &PartitionFacts) -> Vec<AbortNote> {
+    let aborted = facts.transactions.iter().filter(|span| span.outcome == Outcome::Aborted);
+    let note = |span: &TransactionSpan| {
+        let (producer_id, first_offset) = (span.producer_id, span.first_offset);
+        Some(AbortNote { producer_id, first_offset, marker_offset: span.marker_offset? })
+    };
+    let mut notes: Vec<AbortNote> = aborted.filter_map(note).collect();
+    notes.sort_unstable();
+    notes.shrink_to_fit();
+    notes
 }
 
 fn newest_notes(facts: &PartitionFacts) -> Vec<relations::NewestNote> {

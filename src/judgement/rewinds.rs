@@ -491,6 +491,7 @@ mod tests {
                 snapshots: Vec::new(),
                 newest_batches: Vec::new(),
                 begun_below: Vec::new(),
+                aborts: Vec::new(),
             }],
             ..Relations::default()
         };

@@ -656,6 +656,7 @@ mod tests {
             last_stable_offset: Offset(i64::MAX),
             newest_batches: Vec::new(),
             begun_below: Vec::new(),
+            aborts: Vec::new(),
             first_unprotected_offset: None,
             damaged_bytes: 0,
             snapshots: Vec::new(),

@@ -206,6 +206,20 @@ pub struct PartitionNote {
     /// first file or the log start.
     #[serde(default)]
     pub begun_below: Vec<(ProducerId, Offset)>,
+    /// Where transactions were aborted, by producer and first offset; of very many the newest.
+    #[serde(default)]
+    pub aborts: Vec<AbortNote>,
+}
+
+/// An aborted transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AbortNote {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// Where it begins.
+    pub first_offset: Offset,
+    /// Its marker.
+    pub marker_offset: Offset,
 }
 
 impl PartitionNote {
@@ -213,6 +227,15 @@ impl PartitionNote {
     #[must_use]
     pub fn name(&self) -> &str {
         self.called.as_deref().unwrap_or(&self.directory)
+    }
+
+    /// The marker that aborted what a producer wrote at `offset`.
+    #[must_use]
+    pub fn aborted_by(&self, producer_id: ProducerId, offset: Offset) -> Option<Offset> {
+        let place = |abort: &AbortNote| (abort.producer_id, abort.first_offset);
+        let behind = self.aborts.partition_point(|abort| place(abort) <= (producer_id, offset));
+        let abort = self.aborts.get(behind.checked_sub(1)?)?;
+        (abort.producer_id == producer_id && offset < abort.marker_offset).then_some(abort.marker_offset)
     }
 }
 

@@ -1,20 +1,33 @@
 //! `aborted-then-retried`: the earlier copy is in an aborted transaction.
 //!
 //! Evidence: the abort marker over the earlier copy. Innocent by design (KIP-98): read_committed
-//! consumers never see it.
+//! consumers never see it. That a later copy was written because of the abort is another matter: one of another
+//! producer that stands in front of the abort was not.
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{records, were};
-use super::{Words, dropped, lines};
-use crate::finding::{Confidence, Visibility};
+use super::phrase::{records, session_life, were};
+use super::{Words, cause, concurrent, dropped, kept, lines};
+use crate::finding::{Alternative, Confidence, Visibility};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     pair.earlier.visibility == Visibility::Aborted
 }
 
+/// Whether another producer wrote the later copy in front of the marker that aborted the earlier one. Beside the marker a
+/// producer knows how its transaction ends, or is told so: one that comes again under the same id is behind it.
+fn in_front_of_abort(pair: &Pair<'_>) -> bool {
+    let (earlier, later) = (&pair.earlier, &pair.later);
+    let marker = || pair.partition(earlier)?.aborted_by(earlier.producer_id, earlier.offset);
+    pair.same_partition()
+        && earlier.producer_id != later.producer_id
+        && marker().is_some_and(|marker| later.offset < marker)
+}
+
 pub(super) fn words(episode: &Episode<'_>) -> Words {
     let all = episode.surplus();
+    let front = episode.count(in_front_of_abort);
+    let lived = episode.count(|pair| in_front_of_abort(pair) && concurrent::applies(pair));
     let valid = episode.count(|pair| pair.later.visibility.counts_when_committed());
     let open = episode.count(is_open);
     let later = |of: fn(&Pair<'_>) -> bool| episode.stretches_where(of, |pair| &pair.later);
@@ -43,15 +56,29 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         let told: Vec<String> = told.collect();
         facts.push(format!("of {all} later copies {}{undecided}", told.join(", ")));
     }
+    if front > 0 {
+        let sessions: Vec<String> = episode
+            .sessions()
+            .iter()
+            .take(SESSIONS)
+            .map(|session| session_life(episode.relations, episode.topic, session))
+            .collect();
+        facts.push(format!(
+            "{front} of {all} later copies are of another producer and stand in front of the abort: they are no retry after it, and had \
+             the first transaction been committed, these events would count twice"
+        ));
+        facts.extend(sessions);
+    }
     let isolation =
         "consumers that must not see aborted records set isolation.level=read_committed".to_owned();
     Words {
-        confidence: Confidence::Certain,
+        confidence: if front > 0 { Confidence::Likely } else { Confidence::Certain },
         title: format!(
-            "{} of aborted transactions in {} {} written again{}",
+            "{} of aborted transactions in {} {} written {}{}",
             records(all),
             episode.topic_name(),
             were(all),
+            if front == all { "by another producer as well, in front of the abort," } else { "again" },
             match (valid == all, all) {
                 (true, 1) => " and is valid there".to_owned(),
                 (true, _) => " and are valid there".to_owned(),
@@ -59,18 +86,41 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 (false, _) => String::new(),
             }
         ),
-        cause: None,
+        cause: (front > 0).then(|| {
+            cause(
+                if lived > 0 {
+                    "two live instances work on the same events, and transactions of one of them were aborted"
+                } else {
+                    "a restart under another transactional.id did the work again before the coordinator ended what was open, or a second \
+                     live instance"
+                },
+                Confidence::Possible,
+            )
+        }),
         facts,
-        alternatives: vec![dropped(
-            "duplicate for read_committed consumers",
-            "the earlier copies are aborted, so they see at most the later ones",
-        )],
-        would_settle: if open > 0 {
-            lines(["how the open transaction ends (see transaction-open)"])
-        } else {
-            Vec::new()
-        },
-        advice: if valid == all {
+        alternatives: (front > 0)
+            .then(|| rivals(front, lived, all))
+            .into_iter()
+            .flatten()
+            .chain([dropped(
+                "duplicate for read_committed consumers",
+                "the earlier copies are aborted, so they see at most the later ones",
+            )])
+            .collect(),
+        would_settle: (open > 0)
+            .then(|| "how the open transaction ends (see transaction-open)".to_owned())
+            .into_iter()
+            .chain((front > 0).then(|| "which hosts and applications had these producer ids, and why the transactions were aborted".to_owned()))
+            .collect(),
+        advice: if front > 0 {
+            lines([
+                "nothing to remove: read_committed consumers get no event twice from these; keep the later copies that are valid",
+                "find out why two producers write the same events: the next transaction that is committed by both stores them twice",
+            ])
+            .into_iter()
+            .chain([isolation])
+            .collect()
+        } else if valid == all {
             vec![
                 "nothing to repair: transactions did their work; keep the later copies".to_owned(),
                 isolation,
@@ -90,6 +140,32 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         },
     }
 }
+
+/// What else may have written copies in front of an abort.
+fn rivals(front: usize, lived: usize, all: usize) -> Vec<Alternative> {
+    let mut rivals = Vec::new();
+    if lived > 0 {
+        rivals.push(kept(
+            "concurrent-producers",
+            format!("in {lived} of {all} pairs the writer of the later copy had begun before the earlier one was written"),
+        ));
+    } else {
+        rivals.push(kept(
+            "concurrent-producers",
+            "a second live instance that began behind the earlier copies writes them, too",
+        ));
+    }
+    if lived < front {
+        rivals.push(kept(
+            "resend-new-session",
+            "a restart under another transactional.id does not wait for the end of what was left open",
+        ));
+    }
+    rivals
+}
+
+/// Lives of writers that are told one by one.
+const SESSIONS: usize = 2;
 
 /// What later copies are, and which of them.
 type Kind = (&'static str, fn(&Pair<'_>) -> bool);

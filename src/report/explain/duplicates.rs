@@ -77,7 +77,8 @@ pub(super) const CONCURRENT_PRODUCERS: Explanation = Explanation {
             same events: two instances of one service, a relay that runs more than once, an old instance that \
             was not stopped. For the broker each of them did its own work, once.",
     innocent: &[
-        "A restart has sessions one after the other; it is resend-new-session.",
+        "A restart has sessions one after the other; it is resend-new-session. A replacement that began from an \
+         old position beside an instance that had only paused is both, and stays a rival for what it began with.",
         "Writers that share keys but write new contents in turn are interleaved-writers.",
         "Two producers whose events merely look alike (heartbeats, equal small values) share contents by \
          chance; a business key that is unique for an event tells.",
@@ -286,9 +287,11 @@ pub(super) const ABORTED_THEN_RETRIED: Explanation = Explanation {
             never see the first copy; all others do, and read_uncommitted is the default.",
     innocent: &[
         "This is itself the innocent explanation of a repeat; it is reported because readers can still see both.",
+        "A later copy of another producer that stands in front of the abort is no retry after it: two live instances, \
+         or a restart under another transactional.id; had both committed, the event would count twice.",
     ],
     evidence: &[
-        "the abort marker over the first copy",
+        "the abort marker over the first copy, and whether the second one stands behind it",
         "the outcome of the transaction that holds the second",
     ],
     next: &[

@@ -121,7 +121,7 @@
     return key === 'record-key' ? 'record key' : key;
   };
   /* Of an event that was aborted and written again the later copy is the one to keep. */
-  const again = finding => finding.code === 'aborted-then-retried' ? `${number(finding.counts.surplusRecords)} written again after an abort`
+  const again = finding => finding.code === 'aborted-then-retried' ? `${number(finding.counts.surplusRecords)} beside an aborted copy`
     : counted(finding.counts.surplusRecords, 'surplus record');
   const chip = severity => el('span', {class: `chip ${severity}`}, severity);
 

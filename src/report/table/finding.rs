@@ -74,7 +74,8 @@ pub(super) fn show_briefly(page: &mut Page, finding: &Finding) {
     singles::show_gaps(page, finding);
     if finding.code == Code::AbortedThenRetried {
         // Somebody may be about to take the valid copies away.
-        for fact in finding.facts.iter().take(2) {
+        let facts = if finding.confidence == Confidence::Certain { 2 } else { 3 };
+        for fact in finding.facts.iter().take(facts) {
             page.item(2, &sentence(fact, finding));
         }
         next(page, finding, Amount::OfAScreen);
@@ -141,7 +142,7 @@ fn amount(finding: &Finding, shared: &str) -> String {
     }
     let copies = match finding.code {
         // The later copy is the one to keep.
-        Code::AbortedThenRetried => format!("{} written again after an abort", number(surplus_records)),
+        Code::AbortedThenRetried => format!("{} beside an aborted copy", number(surplus_records)),
         _ => counted(surplus_records, "surplus record"),
     };
     let parts = [counted(groups, shared), copies];
