@@ -3,7 +3,7 @@
 
 use super::draft::count;
 use crate::finding::{Code, Finding, Gap, GapReason};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Findings of the other kind that are named one by one.
 const NAMED: usize = 3;
@@ -13,6 +13,7 @@ pub fn link(findings: &mut [Finding]) {
     link_holes(findings);
     link_tails(findings);
     link_misrouted(findings);
+    link_sessions(findings);
     let is_stretch = |code: Code| matches!(code, Code::IdempotenceOff | Code::IdempotenceLost);
     let mut lines: Vec<(usize, String)> = Vec::new();
     for (at, stretch) in findings.iter().enumerate().filter(|(_, finding)| is_stretch(finding.code)) {
@@ -115,6 +116,69 @@ fn link_tails(findings: &mut [Finding]) {
                      on behind what is told of it here",
                     tail.code, tail.id
                 ),
+            ));
+        }
+    }
+    tell(findings, lines);
+}
+
+/// Findings about copies that one session wrote of what another one had written.
+fn is_of_two(code: Code) -> bool {
+    matches!(
+        code,
+        Code::ResendNewSession
+            | Code::ConcurrentProducers
+            | Code::AbortedThenRetried
+            | Code::DuplicateUndetermined
+    )
+}
+
+/// The two sessions whose records a finding is about, as far as it lists them; none where they are more.
+fn two_sessions(finding: &Finding) -> Option<[&str; 2]> {
+    let copies = finding.groups.iter().flat_map(|group| &group.copies);
+    let sessions: Option<BTreeSet<&str>> = copies.map(|copy| copy.session.as_deref()).collect();
+    let mut sessions = sessions?.into_iter();
+    match (sessions.next(), sessions.next(), sessions.next()) {
+        (Some(one), Some(other), None) => Some([one, other]),
+        _ => None,
+    }
+}
+
+/// Links findings about the same two sessions: what came again after one restart is told topic by topic, and what two instances share may be
+/// told by how its transactions ended.
+fn link_sessions(findings: &mut [Finding]) {
+    let mut of_two: BTreeMap<[&str; 2], Vec<usize>> = BTreeMap::new();
+    for (at, finding) in findings.iter().enumerate().filter(|(_, finding)| is_of_two(finding.code)) {
+        if let Some(sessions) = two_sessions(finding) {
+            of_two.entry(sessions).or_default().push(at);
+        }
+    }
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for ([one, other], places) in of_two {
+        for &at in &places {
+            let Some(finding) = findings.get(at) else { continue };
+            let others: Vec<&Finding> = places
+                .iter()
+                .filter(|place| **place != at)
+                .filter_map(|place| findings.get(*place))
+                .collect();
+            if others.is_empty() {
+                continue;
+            }
+            let mut named: Vec<String> = others
+                .iter()
+                .take(NAMED)
+                .map(|finding| format!("{} {} in {}", finding.code, finding.id, finding.topics.join(", ")))
+                .collect();
+            if others.len() > NAMED {
+                named.push(format!("{} more", others.len() - NAMED));
+            }
+            let restart = Code::ResendNewSession;
+            let is_one = finding.code == restart && others.iter().all(|other| other.code == restart);
+            let told = if is_one { ": one incident, told topic by topic" } else { "" };
+            lines.push((
+                at,
+                format!("sessions {one} and {other} are also those of {}{told}", named.join(", ")),
             ));
         }
     }

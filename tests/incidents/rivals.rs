@@ -86,3 +86,113 @@ fn two_instances_of_one_topic_say_nothing_of_a_restart_before_in_another() {
     let [both] = both[..] else { panic!("{findings:#?}") };
     assert!(!rival(both, "resend-new-session").0, "{both:#}");
 }
+
+#[test]
+fn what_another_producer_wrote_in_front_of_an_abort_is_no_retry_after_it() {
+    let transaction = |log: SegmentBuilder, id: i64, first: i32, start: i64| {
+        let events = (0..4)
+            .fold(batch().producer(id, 0, first).transactional().time(FIRST_TIME + start), |spec, at| {
+                spec.record(format!("order-{}", i64::from(first) + at), format!("amount {at}"))
+            });
+        log.batch(events)
+    };
+    let told = |in_front: bool| {
+        // Both live on; each writes orders 0 to 3 and 4 to 7, and the second ones of the first writer are aborted.
+        let log = transaction(SegmentBuilder::new(), 1, 0, 0).commit(1, 0);
+        let log = transaction(transaction(log, 2, 0, 5).commit(2, 0), 1, 4, 100);
+        let log = if in_front {
+            transaction(log, 2, 4, 105).abort(1, 0).commit(2, 0)
+        } else {
+            transaction(log.abort(1, 0), 2, 4, 105).commit(2, 0)
+        };
+        let case = Case::new();
+        case.log("orders-0", log);
+        case.findings("record-key")
+    };
+    let findings = told(true);
+    let aborted = one(&findings, "aborted-then-retried");
+    assert_eq!(aborted["confidence"], "likely", "{aborted:#}");
+    assert!(
+        aborted["title"].as_str().unwrap().contains("by another producer as well, in front of the abort"),
+        "{aborted:#}"
+    );
+    let (kept, why) = rival(aborted, "concurrent-producers");
+    assert!(kept && why.starts_with("in 4 of 4 pairs"), "{aborted:#}");
+    assert!(says(aborted, "facts", "are also those of"), "{aborted:#}");
+    let findings = told(false);
+    assert_eq!(one(&findings, "aborted-then-retried")["confidence"], "certain");
+}
+
+#[test]
+fn a_lone_repeat_without_producer_id_may_be_another_event() {
+    let findings = of_broker(["plain-retry/data"]);
+    let of_topic = |topic| match of(&findings, "duplicate-undetermined", topic)[..] {
+        [one] => one,
+        _ => panic!("{findings:#?}"),
+    };
+    let lone = of_topic("plain");
+    assert!(lone["title"].as_str().unwrap().contains("may be stored again, or is another event"), "{lone:#}");
+    assert!(rival(lone, "equal events").0 && rival(lone, "pipeline-replay").0, "{lone:#}");
+    assert!(!rival(lone, "retry-without-idempotence").0, "{lone:#}");
+    let row = of_topic("regrouped");
+    assert!(row["title"].as_str().unwrap().contains("are stored again"), "{row:#}");
+    let retry = of(&findings, "retry-without-idempotence", "plain");
+    assert!(rival(retry[0], "concurrent-producers").0, "{retry:#?}");
+}
+
+#[test]
+fn a_part_of_the_evidence_names_no_surer_library_than_the_whole() {
+    let whole = of_broker(["epoch-bump-rewrite/data"]);
+    let part = of_broker(["epoch-bump-rewrite/data/orders-0"]);
+    for findings in [&whole, &part] {
+        let bumped = one(findings, "epoch-bump-resend");
+        assert!(rival(bumped, "resend-same-session").0, "{bumped:#}");
+        assert!(bumped["cause"]["text"].as_str().unwrap().contains("librdkafka#4953"), "{bumped:#}");
+    }
+    let cause = &one(&part, "epoch-bump-resend")["cause"]["text"];
+    assert!(cause.as_str().unwrap().contains("which library it was is not in these files"), "{cause}");
+}
+
+#[test]
+fn new_times_under_a_newer_epoch_are_not_those_of_a_client_that_wrote_its_batches_again() {
+    let log = write(SegmentBuilder::new(), (0, 0), 0, 0..10);
+    let log = (0..).zip(6..10).fold(log, |log, (at, order)| {
+        let spec = batch().producer(0, 1, at).time(FIRST_TIME + 3_000 + i64::from(at));
+        log.batch(spec.record(format!("order-{order}"), format!("amount {order}")))
+    });
+    let case = Case::new();
+    case.log("orders-0", log);
+    let findings = case.findings("record-key");
+    let again = one(&findings, "resend-same-session");
+    assert!(!rival(again, "epoch-bump-resend").0, "{again:#}");
+}
+
+#[test]
+fn what_a_writer_had_written_into_a_missing_first_file_stood_before_all_that_is_there() {
+    // Two instances, the second one behind; the first 19 records of both are in a file that is gone.
+    let log = write(SegmentBuilder::at(19), (0, 14), 0, 14..25);
+    let log = in_turn(write(log, (1, 5), 50, 10..25), [25, 20], 500, 25..30);
+    let case = Case::new();
+    case.file("orders-0", "00000000000000000019.log", &log.bytes());
+    case.file("orders-0", "leader-epoch-checkpoint", b"0\n1\n0 0\n");
+    let findings = case.findings("record-key");
+    let both = one(&findings, "concurrent-producers");
+    assert_eq!(both["counts"]["surplusRecords"], 16, "{both:#}");
+    assert!(of(&findings, "duplicate-undetermined", "orders").is_empty(), "{findings:#?}");
+    assert!(says(both, "facts", "what it wrote before stood below"), "{both:#}");
+}
+
+#[test]
+fn one_restart_that_two_topics_tell_is_one_incident() {
+    let findings = of_broker(["fan-out-restart/data"]);
+    let id = |topic| match of(&findings, "resend-new-session", topic)[..] {
+        [one] => (one, one["id"].as_str().unwrap()),
+        _ => panic!("{findings:#?}"),
+    };
+    let ((audit, in_audit), (orders, in_orders)) = (id("audit"), id("orders"));
+    let line = |id: &str, topic: &str| {
+        format!("resend-new-session {id} in {topic}: one incident, told topic by topic")
+    };
+    assert!(says(audit, "facts", &line(in_orders, "orders")), "{audit:#}");
+    assert!(says(orders, "facts", &line(in_audit, "audit")), "{orders:#}");
+}

@@ -53,7 +53,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         });
     }
     let mut facts = vec![shown.join(", ")];
-    if behind > 0 && behind < episode.surplus() {
+    // One that is a little behind begins with a few events that the other has just written.
+    let in_sight = episode.surplus().saturating_sub(behind);
+    let is_head = behind <= HEAD.saturating_mul(sessions.len().saturating_sub(1))
+        && in_sight >= HEAD.saturating_mul(behind);
+    if !is_head {
         facts.push(format!(
             "first seen behind the originals is the writer of {} (copies of {})",
             episode.stretches_where(|p| !lives(p), |p| &p.later),
@@ -96,6 +100,15 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         alternatives: ids.as_deref().map(equal_but_for).or_else(|| by_chance.then(|| equal_by_chance(episode))).into_iter().chain([
             if behind == 0 {
                 dropped("resend-new-session", "the copies' writers did not begin after the originals")
+            } else if is_head {
+                dropped(
+                    "resend-new-session",
+                    format!(
+                        "{in_sight} of {} pairs show both writers alive at one time; the others are the first few of a writer that is a \
+                         little behind",
+                        episode.surplus()
+                    ),
+                )
             } else {
                 kept(
                     "resend-new-session",
@@ -119,7 +132,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             .chain(lines([
                 "which hosts and applications had these producer ids, and how they share the work",
             ]))
-            .chain((behind > 0).then(|| {
+            .chain((!is_head).then(|| {
                 "when the later writer was started, and from which position: before the originals or behind them".to_owned()
             }))
             .collect(),
