@@ -111,6 +111,11 @@ impl fmt::Display for LeaderEpoch {
 #[serde(transparent)]
 pub struct ClusterNumber(pub u32);
 
+/// Which of the topics of a run, from 0 on. A name may stand for several: in two clusters, or one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TopicNumber(pub u32);
+
 /// Milliseconds since 1970-01-01 UTC, as Kafka stores them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -29,7 +29,7 @@ use crate::report::model::{
     TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
 use crate::spill::Share;
-use crate::units::{ClusterNumber, Offset, ProducerId};
+use crate::units::{ClusterNumber, Offset, ProducerId, TopicNumber};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Entries of capped lists (damage, stretches, sessions, epochs, producers) unless told otherwise.
@@ -57,9 +57,9 @@ pub(super) struct Parts<'a> {
     /// What became known after the files were read.
     pub(super) notes: Vec<Note>,
     /// By topic, what the log starts have passed.
-    pub(super) deleted: &'a BTreeMap<String, Deleted>,
+    pub(super) deleted: &'a BTreeMap<TopicNumber, Deleted>,
     /// What [`accused`] says of all findings.
-    pub(super) accused: BTreeMap<String, u64>,
+    pub(super) accused: BTreeMap<TopicNumber, u64>,
     /// Surplus copies that are there and were not chosen.
     pub(super) untold: u64,
     /// How many replicas hold what the leading ones hold, where they were compared.
@@ -144,7 +144,8 @@ pub(super) fn relations_base(
         version: relations::VERSION,
         topics: plans
             .iter()
-            .map(|plan| TopicNote {
+            .zip(topics.numbered())
+            .map(|(plan, (topic, _))| TopicNote {
                 name: plan.topic.clone(),
                 identity: plan.identity.name(),
                 chosen_by_user: plan.chosen_by_user,
@@ -152,7 +153,7 @@ pub(super) fn relations_base(
                 every_repeat: plan.repeats == RepeatsOf::Key,
                 compacted: logs
                     .iter()
-                    .any(|(context, _)| context.topic == plan.topic && context.is_compacted()),
+                    .any(|(context, _)| context.topic_number == topic && context.is_compacted()),
                 contents: plan.contents,
                 client_times: plan.client_times,
                 masked_ids: plan.masked_ids.iter().map(ToString::to_string).collect(),
@@ -160,7 +161,7 @@ pub(super) fn relations_base(
             .collect(),
         partitions: partitions.collect(),
         sessions: SessionNotes::default(),
-        rewinds: positions::steps_back(internal, topics, logs),
+        rewinds: positions::steps_back(internal, topics, inventory, logs),
         positions: positions::of(internal, topics, logs),
         resumed: internal.commits().flat_map(CommitHistory::resumed).cloned().collect(),
         source_offsets: internal.source_offsets.stored().cloned().collect(),
@@ -294,6 +295,9 @@ pub(super) fn report(parts: &Parts<'_>, findings: Vec<Finding>, events: (Vec<Eve
         && parts.notes.is_empty();
     report.findings = findings;
     (report.events, report.events_omitted) = events;
+    // They are numbers of this run.
+    report.findings.iter_mut().for_each(|finding| finding.topic_numbers.clear());
+    report.events.iter_mut().for_each(|event| event.topic_number = None);
     report
 }
 
@@ -402,7 +406,7 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
     tell_keys(&mut coverage, keyed);
     coverage.damage_omitted = count(coverage.damage.len().saturating_sub(parts.listed()));
     coverage.damage.truncate(parts.listed());
-    coverage.notes.extend(parts.deleted.iter().map(|(topic, deleted)| deleted.note(topic)));
+    coverage.notes.extend(parts.deleted.values().map(Deleted::note));
     coverage.notes.extend(parts.notes.iter().cloned());
     let told = |note: crate::input::Note| Note::about(note.file, note.detail);
     coverage.notes.extend(crate::input::changes(parts.inventory).into_iter().map(told));
@@ -426,7 +430,7 @@ fn coverage_is_complete(parts: &Parts<'_>) -> bool {
 
 fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
     let mut topics = Vec::with_capacity(parts.topics.all.len());
-    for (at, (topic, plan)) in parts.topics.all.iter().zip(parts.plans).enumerate() {
+    for (at, ((number, topic), plan)) in parts.topics.numbered().zip(parts.plans).enumerate() {
         let counts = parts.key_counts.get(at).cloned().unwrap_or_default();
         let mut report = TopicReport {
             topic: topic.name.clone(),
@@ -464,7 +468,7 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
             read_committed: visible(committed, counts.committed, keyed),
             provisional_records: provisional,
         };
-        let surplus = parts.accused.get(&topic.name).copied().unwrap_or(0);
+        let surplus = parts.accused.get(&number).copied().unwrap_or(0);
         let repeats = counts.uncommitted.keyed_records.saturating_sub(counts.uncommitted.distinct_keys);
         report.updates = Updates { keys: counts.keys_with_updates, records: repeats.saturating_sub(surplus) };
         topics.push(report);
@@ -473,11 +477,11 @@ fn topics(parts: &Parts<'_>) -> Vec<TopicReport> {
 }
 
 /// By topic: the surplus copies that findings accuse of repeating a record of the same topic.
-pub(super) fn accused(findings: &[Finding]) -> BTreeMap<String, u64> {
+pub(super) fn accused(findings: &[Finding]) -> BTreeMap<TopicNumber, u64> {
     let mut accused = BTreeMap::new();
     for finding in findings.iter().filter(|f| !matches!(f.code, Code::MisplacedBatch | Code::RestoredCopy)) {
-        if let [topic] = finding.topics.as_slice() {
-            *accused.entry(topic.clone()).or_insert(0) += finding.counts.surplus_records;
+        if let [topic] = finding.topic_numbers.as_slice() {
+            *accused.entry(*topic).or_insert(0) += finding.counts.surplus_records;
         }
     }
     accused

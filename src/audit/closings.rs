@@ -26,7 +26,8 @@ pub(super) fn of_followers(logs: &Logs<'_>) -> Vec<Event> {
                     "{}: {who}, which does not lead here, closed or loaded the log when it ended here",
                     dir.display_of(&closing.file)
                 );
-                Event::new(EventKind::LogClosed, closing.after, place, detail)
+                let number = prepared.topics.number_of(at);
+                Event::new(EventKind::LogClosed, closing.after, place, detail).of_topic(Some(number))
             })
         })
         .collect()

@@ -105,6 +105,7 @@ pub(super) fn pair<'a>(
     let [leading_log, other_log] = logs;
     let mut pair = ReplicaPair {
         topic: &leading.topic,
+        topic_number: subjects.get(leader)?.context.topic_number,
         partition: leading.partition,
         leading: replica(leading, subjects.get(leader)?, leading_log, leading_end),
         other: replica(other, subjects.get(at)?, other_log, other_end),

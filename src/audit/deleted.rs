@@ -10,6 +10,7 @@ use super::options::Records;
 use crate::finding::Finding;
 use crate::report::model::Note;
 use crate::report::wording::{counted, number};
+use crate::units::TopicNumber;
 use std::collections::BTreeMap;
 
 /// Partitions that are named.
@@ -17,6 +18,7 @@ const PLACES: usize = 5;
 
 /// What lies below the log starts of one topic.
 pub(super) struct Deleted {
+    topic: String,
     places: Vec<String>,
     partitions: u64,
     records: u64,
@@ -25,8 +27,8 @@ pub(super) struct Deleted {
 }
 
 /// By topic; those with nothing below their log starts are left out.
-pub(super) fn by_topic(logs: &Logs<'_>, key_counts: &[KeyCounts]) -> BTreeMap<String, Deleted> {
-    let mut deleted: BTreeMap<String, Deleted> = BTreeMap::new();
+pub(super) fn by_topic(logs: &Logs<'_>, key_counts: &[KeyCounts]) -> BTreeMap<TopicNumber, Deleted> {
+    let mut deleted: BTreeMap<TopicNumber, Deleted> = BTreeMap::new();
     if logs.options.records == Records::HeadersOnly {
         return deleted;
     }
@@ -37,7 +39,8 @@ pub(super) fn by_topic(logs: &Logs<'_>, key_counts: &[KeyCounts]) -> BTreeMap<St
             continue;
         }
         let topic = logs.prepared.topics.of_partition(at);
-        let of = deleted.entry(context.topic.clone()).or_insert_with(|| Deleted {
+        let of = deleted.entry(context.topic_number).or_insert_with(|| Deleted {
+            topic: context.topic.clone(),
             places: Vec::new(),
             partitions: 0,
             records: 0,
@@ -62,7 +65,8 @@ impl Deleted {
     }
 
     /// For the coverage.
-    pub(super) fn note(&self, topic: &str) -> Note {
+    pub(super) fn note(&self) -> Note {
+        let topic = &self.topic;
         let again = match self.repeated {
             0 => String::new(),
             events => format!(
@@ -82,14 +86,15 @@ impl Deleted {
 }
 
 /// Adds to the findings about copies what was repeated of records that are deleted now.
-pub(super) fn tell(findings: &mut [Finding], deleted: &BTreeMap<String, Deleted>) {
+pub(super) fn tell(findings: &mut [Finding], deleted: &BTreeMap<TopicNumber, Deleted>) {
     for finding in findings.iter_mut().filter(|finding| finding.counts.groups > 0) {
-        let of = |topic: &String| deleted.get(topic).filter(|of| of.repeated > 0);
         let told: Vec<String> = finding
-            .topics
+            .topic_numbers
             .iter()
-            .filter_map(|topic| Some((topic, of(topic)?)))
-            .map(|(topic, of)| {
+            .filter_map(|topic| deleted.get(topic))
+            .filter(|of| of.repeated > 0)
+            .map(|of| {
+                let topic = &of.topic;
                 format!(
                     "{} of {topic} {} behind the log start and among the records that were deleted below it ({}): \
                      whoever read before the deletion read them twice, and they are not counted here",

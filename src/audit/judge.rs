@@ -10,8 +10,9 @@ use super::prepare::Prepared;
 use super::prepare::partition_count;
 use super::trace::Values;
 use super::verify::Verifier;
-use super::{assemble, compared, recreated, routing, snapshots};
+use super::{assemble, compared, namesakes, recreated, routing, snapshots};
 use crate::error::AuditError;
+use crate::facts::PartitionContext;
 use crate::finding::Finding;
 use crate::input::{Inventory, PartitionDir};
 use crate::judgement::collisions::{BatchPlaces, Copies};
@@ -23,7 +24,7 @@ use crate::judgement::{self, Beside, Decisions};
 use crate::plan::Proof;
 use crate::relations::{Relations, StoredCopy};
 use crate::report::model::Note;
-use crate::units::{ClusterNumber, Offset, ProducerId};
+use crate::units::{ClusterNumber, Offset, ProducerId, TopicNumber};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Groups that the findings about one key list: its copies are told by themselves, and there may be millions.
@@ -35,7 +36,7 @@ pub(super) struct Judged {
     /// What became known while what is shown was read again.
     pub(super) notes: Vec<Note>,
     /// By topic: the surplus copies of all findings, whichever of them are chosen.
-    pub(super) accused: BTreeMap<String, u64>,
+    pub(super) accused: BTreeMap<TopicNumber, u64>,
     /// Surplus copies that are there and were not chosen.
     pub(super) untold: u64,
     /// How many replicas hold what the leading ones hold, where they were compared.
@@ -93,7 +94,7 @@ pub(super) fn judge(
         routing::topics(inventory, leaders, &prepared.topics, &prepared.routings, logs.outcomes, &counts);
     findings.extend(judgement::misrouted::judge(&routed, options.examples));
     findings.extend(judgement::rewinds::judge(relations, options.examples));
-    findings.extend(judgement::reuse::judge(&reused_offsets(inventory, logs.outcomes)));
+    findings.extend(judgement::reuse::judge(&reused_offsets(inventory, &logs.contexts, logs.outcomes)));
     if wants == Wants::Repeats {
         findings.extend(judgement::rolled_back::judge(&rolled_back(logs, key_counts), options.examples));
         findings.extend(judgement::replicas::judge(pairs));
@@ -115,7 +116,8 @@ pub(super) fn judge(
     notes.extend(unequal);
     notes.extend(unclean_ends(logs));
     notes.extend(snapshots::gone(inventory, &logs.contexts));
-    judgement::identify(&mut findings, &prepared.topics.ids());
+    namesakes::tell(&mut findings, prepared);
+    judgement::identify(&mut findings, &prepared.topics.labels(inventory));
     judgement::link(&mut findings);
     Ok(Judged { findings, notes, accused, untold, agreement: compared.as_deref().map(Agreement::of) })
 }
@@ -202,9 +204,8 @@ fn copied_batches(relations: &Relations, stepping_back: &BatchPlaces) -> BatchPl
             continue;
         }
         let note = relations.partition(pair.later.partition);
-        let topic = note.and_then(|note| relations.topics.get(usize::try_from(note.topic).ok()?));
-        if let (Some(note), Some(topic)) = (note, topic) {
-            let place = (topic.name.clone(), note.partition, pair.later.batch.base_offset.0);
+        if let Some(note) = note {
+            let place = (TopicNumber(note.topic), note.partition, pair.later.batch.base_offset.0);
             if stepping_back.contains(&place) {
                 copied.insert(place);
             }
@@ -213,36 +214,52 @@ fn copied_batches(relations: &Relations, stepping_back: &BatchPlaces) -> BatchPl
     copied
 }
 
-fn reused_offsets<'a>(inventory: &'a Inventory, outcomes: &'a [PartitionOutcome]) -> Vec<Reused<'a>> {
-    let of_partition = |(dir, outcome): (&'a PartitionDir, &'a PartitionOutcome)| {
-        outcome.reused.iter().map(move |(segment, damage)| {
-            let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
-            Reused {
-                topic: &dir.topic,
-                partition: dir.partition,
-                file: dir.display_of(file),
-                position: damage.position,
-                detail: &damage.detail,
-            }
-        })
-    };
-    inventory.partitions.iter().zip(outcomes).flat_map(of_partition).collect()
+fn reused_offsets<'a>(
+    inventory: &'a Inventory,
+    contexts: &'a [&PartitionContext],
+    outcomes: &'a [PartitionOutcome],
+) -> Vec<Reused<'a>> {
+    let of_partition =
+        |((dir, context), outcome): ((&'a PartitionDir, &'a &PartitionContext), &'a PartitionOutcome)| {
+            outcome.reused.iter().map(move |(segment, damage)| {
+                let file = dir.segments.get(*segment).map_or("", |segment| &segment.file_name);
+                Reused {
+                    topic: &dir.topic,
+                    topic_number: context.topic_number,
+                    partition: dir.partition,
+                    file: dir.display_of(file),
+                    position: damage.position,
+                    detail: &damage.detail,
+                }
+            })
+        };
+    inventory.partitions.iter().zip(contexts).zip(outcomes).flat_map(of_partition).collect()
 }
 
 /// Adds the transactional ids that `__transaction_state` tells.
 fn name_transactions(findings: &mut [Finding], prepared: &Prepared) {
-    let mut clusters: BTreeMap<(&str, i32), BTreeSet<ClusterNumber>> = BTreeMap::new();
-    for dir in &prepared.inventory.partitions {
-        let of_place = clusters.entry((&dir.topic, dir.partition)).or_default();
+    let mut clusters: BTreeMap<(TopicNumber, i32), BTreeSet<ClusterNumber>> = BTreeMap::new();
+    for (at, dir) in prepared.inventory.partitions.iter().enumerate() {
+        let of_place = clusters.entry((prepared.topics.number_of(at), dir.partition)).or_default();
         of_place.insert(prepared.inventory.cluster_of(dir));
     }
-    for transaction in findings.iter_mut().flat_map(|finding| &mut finding.transactions) {
-        // Of a partition that two clusters have it is not known which one is meant.
-        let of_place = clusters.get(&(transaction.topic.as_str(), transaction.partition));
-        let cluster = of_place.filter(|of_place| of_place.len() == 1).and_then(|of_place| of_place.first());
-        let id = cluster.and_then(|cluster| {
-            prepared.internal.transactional_id(*cluster, ProducerId(transaction.producer_id))
-        });
-        transaction.transactional_id = id.map(str::to_owned);
+    for finding in findings {
+        for transaction in &mut finding.transactions {
+            let is_it = |number: &&TopicNumber| {
+                prepared.topics.get(**number).is_some_and(|topic| topic.name == transaction.topic)
+            };
+            let places = finding.topic_numbers.iter().filter(is_it);
+            let here: BTreeSet<ClusterNumber> = places
+                .filter_map(|number| clusters.get(&(*number, transaction.partition)))
+                .flatten()
+                .copied()
+                .collect();
+            // Of a partition that two clusters have it is not known which one is meant.
+            let cluster = here.first().filter(|_| here.len() == 1);
+            let id = cluster.and_then(|cluster| {
+                prepared.internal.transactional_id(*cluster, ProducerId(transaction.producer_id))
+            });
+            transaction.transactional_id = id.map(str::to_owned);
+        }
     }
 }

@@ -32,6 +32,7 @@ mod lanes;
 mod listener;
 mod logs;
 mod memory;
+mod namesakes;
 mod neighbours;
 mod options;
 mod pass;
@@ -61,8 +62,8 @@ use crate::candidates::{DigestKey, RowStore};
 use crate::error::AuditError;
 use crate::facts::{CommitHistory, Written};
 use crate::finding::{Finding, Severity};
-use crate::judgement::Happened;
 use crate::judgement::duplicates::{self, Examples, SurplusChoice};
+use crate::judgement::{Happened, TopicLabel};
 use crate::relations::Relations;
 use crate::report;
 use crate::report::answer::{Answer, Reading};
@@ -85,7 +86,6 @@ pub use reconcile::Reconciler;
 use relate::Related;
 pub use side_by_side::{PairNames, SideBySide, TopicPair, side_by_side};
 pub use sought::Sought;
-use std::collections::BTreeMap;
 pub use trace::Values;
 use watch::LateStop;
 pub use watch::{Stage, Watch};
@@ -109,7 +109,7 @@ pub struct Audit {
     pub broken_commits: u64,
     /// Every producer, where that was asked for; how each session ended is not told yet.
     pub producers: ProducerList,
-    topic_ids: BTreeMap<String, String>,
+    topic_labels: Vec<TopicLabel>,
     choice: SurplusChoice,
     /// What was found of the one key that was asked for.
     found: Option<Trace>,
@@ -126,7 +126,7 @@ impl Audit {
         &mut self,
         each: impl FnMut(Finding) -> Result<(), E>,
     ) -> Result<(), E> {
-        duplicates::in_parts(&self.relations, &self.choice, &self.topic_ids, each)?;
+        duplicates::in_parts(&self.relations, &self.choice, &self.topic_labels, each)?;
         Ok(self.relations.check()?)
     }
 }
@@ -328,7 +328,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         SnapshotStates::Checked => ProducerList::default(),
     };
     relations.check()?;
-    let topic_ids = topics.ids();
+    let topic_labels = topics.labels(inventory);
     if let Some(reconciler) = reconciler {
         reconciler.end(&reconcile::Known {
             look: &logs.second_look(),
@@ -341,7 +341,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
             complete: report.verdict.complete,
             findings: &report.findings,
             topics,
-            topic_ids: &topic_ids,
+            topic_labels: &topic_labels,
             digest_key,
             results: &|| Sorter::new(room.shares.wanted, room.space.clone()),
             wanted: &|| room.wanted(),
@@ -366,7 +366,7 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         commits: internal.into_commits(&log_ends),
         clusters: clusters.collect(),
         commit_notes,
-        topic_ids,
+        topic_labels,
         choice: options.surplus.clone(),
         found,
     })

@@ -18,6 +18,7 @@ use crate::format::segment::TailExpectation;
 use crate::input::{self, Inventory, PartitionDir, Selection};
 use crate::plan::routing::Routing;
 use crate::plan::{self, Cleanup, KeyChoice, Sample, TopicPlan};
+use crate::units::TopicNumber;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 /// What is known before the records are read.
@@ -78,7 +79,8 @@ impl Prepared {
         let of_dir = |(at, dir): (usize, &PartitionDir)| {
             let topic = self.topics.of_partition(at);
             let (plan, deferral) = (&self.plans[topic], &self.deferrals[topic]);
-            let chosen = Chosen { plan, routing: self.routings[topic], sought, deferral };
+            let number = self.topics.number_of(at);
+            let chosen = Chosen { topic: number, plan, routing: self.routings[topic], sought, deferral };
             subject(&self.inventory, at, dir, self.leaders[at] == at, chosen, &self.internal, options)
         };
         self.inventory.partitions.iter().enumerate().map(of_dir).collect()
@@ -109,6 +111,8 @@ pub(super) fn partition_count(options: &AuditOptions, internal: &InternalTopics,
 /// What the sample of a topic decided about its records.
 #[derive(Clone, Copy)]
 pub(super) struct Chosen<'p> {
+    /// Which topic it is.
+    pub(super) topic: TopicNumber,
     pub(super) plan: &'p TopicPlan,
     pub(super) routing: Option<Routing>,
     pub(super) sought: Option<&'p Sought>,
@@ -155,6 +159,7 @@ pub(super) fn subject<'p>(
     let cluster = inventory.cluster_of(dir);
     let context = PartitionContext {
         topic: dir.topic.clone(),
+        topic_number: chosen.topic,
         partition: dir.partition,
         cluster,
         internal: dir.internal,
@@ -181,7 +186,7 @@ pub(super) fn subject<'p>(
     let digests = leads && options.records == Records::Read;
     let lane = match (digests, u32::try_from(at)) {
         (true, Ok(partition)) => {
-            let Chosen { plan, routing, sought, deferral } = chosen;
+            let Chosen { plan, routing, sought, deferral, .. } = chosen;
             let route = routing.and_then(|routing| Route::new(routing, dir));
             RecordLane::Digest { plan, log_start: dir.log_start_offset, partition, route, sought, deferral }
         }

@@ -32,7 +32,7 @@ pub(super) fn continued(logs: &Logs<'_>) -> Vec<Continued> {
                 let gap = wanted.get(writer)?;
                 let found = Sequence::new(gap.found)?;
                 (last.distance_to(found) == 1).then(|| Continued {
-                    topic: context.topic.clone(),
+                    topic_number: context.topic_number,
                     partition: context.partition,
                     producer_id: gap.producer_id,
                     at_offset: gap.at_offset,

@@ -2,12 +2,9 @@
 //! another topic with the same business key may be what its application made of them, twice.
 
 use crate::facts::{Rewind, RewindKind};
-use crate::relations::{PartitionNote, Relations, Reread};
-use crate::units::{ClusterNumber, Offset};
+use crate::relations::{Relations, Reread};
+use crate::units::{Offset, TopicNumber};
 use std::collections::BTreeMap;
-
-/// A partition as a step back names it.
-type Place<'r> = (ClusterNumber, &'r str, i32);
 
 /// The stretches of all steps back.
 pub(super) struct Stretches {
@@ -18,11 +15,10 @@ pub(super) struct Stretches {
 impl Stretches {
     pub(super) fn of(relations: &Relations) -> Self {
         let mut of_partition: BTreeMap<u32, Vec<(Offset, Offset)>> = BTreeMap::new();
-        let topic_of = |note: &PartitionNote| relations.topics.get(usize::try_from(note.topic).ok()?);
-        let mut by_place: BTreeMap<Place<'_>, Vec<(Offset, Offset)>> = BTreeMap::new();
-        for Rewind { cluster, topic, partition, from, to, kind, .. } in &relations.rewinds {
-            if *kind == RewindKind::SteppedBack {
-                by_place.entry((*cluster, topic, *partition)).or_default().push((*to, *from));
+        let mut by_place: BTreeMap<(TopicNumber, i32), Vec<(Offset, Offset)>> = BTreeMap::new();
+        for Rewind { topic_number, partition, from, to, kind, .. } in &relations.rewinds {
+            if let (Some(topic), RewindKind::SteppedBack) = (topic_number, kind) {
+                by_place.entry((*topic, *partition)).or_default().push((*to, *from));
             }
         }
         for stretches in by_place.values_mut() {
@@ -34,8 +30,7 @@ impl Stretches {
             });
         }
         for (at, note) in (0..).zip(&relations.partitions) {
-            let place = topic_of(note).map(|topic| (note.cluster, topic.name.as_str(), note.partition));
-            if let Some(stretches) = place.and_then(|place| by_place.get(&place)) {
+            if let Some(stretches) = by_place.get(&(TopicNumber(note.topic), note.partition)) {
                 of_partition.insert(at, stretches.clone());
             }
         }

@@ -98,10 +98,11 @@ pub(super) fn topics<'a>(
     outcomes: &'a [PartitionOutcome],
     given: &dyn Fn(&str) -> Option<u32>,
 ) -> Vec<RoutedTopic<'a>> {
-    let known = topics.all.iter().zip(routings).filter_map(|(topic, routing)| Some((topic, (*routing)?)));
+    let known = topics.numbered().zip(routings).filter_map(|(topic, routing)| Some((topic, (*routing)?)));
     known
-        .map(|(topic, routing)| RoutedTopic {
+        .map(|((topic_number, topic), routing)| RoutedTopic {
             topic: &topic.name,
+            topic_number,
             routing,
             count_was_told: given(&topic.name).is_some(),
             partitions: topic

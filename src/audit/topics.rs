@@ -1,7 +1,8 @@
 //! The topics of a run, and which directories belong to each.
 
 use crate::input::Inventory;
-use crate::units::ClusterNumber;
+use crate::judgement::TopicLabel;
+use crate::units::{ClusterNumber, TopicNumber};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The topics of the run, and to which of them each partition directory belongs.
@@ -9,6 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Topics {
     pub(super) all: Vec<Topic>,
     of_partition: Vec<usize>,
+}
+
+fn number(at: usize) -> TopicNumber {
+    TopicNumber(u32::try_from(at).unwrap_or(u32::MAX))
 }
 
 /// Directories of one name and one topic id.
@@ -61,8 +66,37 @@ impl Topics {
         self.of_partition.get(partition).copied().unwrap_or(0)
     }
 
-    /// The topic ids that are known, by name.
-    pub(super) fn ids(&self) -> BTreeMap<String, String> {
-        self.all.iter().filter_map(|topic| Some((topic.name.clone(), topic.id.clone()?))).collect()
+    pub(super) fn number_of(&self, partition: usize) -> TopicNumber {
+        number(self.of_partition(partition))
+    }
+
+    pub(super) fn get(&self, topic: TopicNumber) -> Option<&Topic> {
+        self.all.get(usize::try_from(topic.0).ok()?)
+    }
+
+    /// Each with its number.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (TopicNumber, &Topic)> {
+        self.all.iter().enumerate().map(|(at, topic)| (number(at), topic))
+    }
+
+    /// Whether another topic of the run has the same name.
+    pub(super) fn has_namesake(&self, topic: &Topic) -> bool {
+        self.all.iter().filter(|other| other.name == topic.name).nth(1).is_some()
+    }
+
+    /// What stands for each topic in the ids of findings, by its number: its id, or else its name; and its cluster
+    /// where that leaves more than one.
+    pub(super) fn labels(&self, inventory: &Inventory) -> Vec<TopicLabel> {
+        let label = |topic: &Topic| match &topic.id {
+            Some(id) => id.clone(),
+            None if self.has_namesake(topic) => {
+                let cluster = topic.clusters.first().map_or(0, |cluster| cluster.0);
+                let known = usize::try_from(cluster).ok().and_then(|at| inventory.clusters.get(at));
+                let known = known.and_then(|cluster| cluster.id.clone());
+                format!("{} {}", topic.name, known.unwrap_or_else(|| cluster.to_string()))
+            }
+            None => topic.name.clone(),
+        };
+        self.all.iter().map(|topic| TopicLabel { name: topic.name.clone(), label: label(topic) }).collect()
     }
 }

@@ -8,17 +8,17 @@ use super::groups::KeyCounts;
 use super::verify::Verifier;
 use super::{Request, sought};
 use crate::facts::{PartitionFacts, Rewind, TransactionSpan};
-use crate::finding::{BusinessKey, Copy, Event, EventKind, Finding, Place, Visibility, in_turn};
+use crate::finding::{BusinessKey, Copy, Event, EventKind, Finding, Visibility, in_turn};
 use crate::format::record_batch::TimestampType;
 use crate::format::{Headers, Record};
 use crate::judgement::{Brief, Happened, Partition, duplicates};
 use crate::keys::{Identity, KeyPart, Mask, Part, scalars};
 use crate::plan::{Sample, SampleRecord, TopicPlan};
-use crate::relations::{Relations, StoredCopy};
+use crate::relations::{PartitionNote, Relations, StoredCopy};
 use crate::report;
 use crate::report::model::VisibleRecords;
 use crate::report::trace::{self, ContentCopies, Difference, TopicIdentity, Trace};
-use crate::units::{Offset, ProducerId};
+use crate::units::{Offset, ProducerId, TopicNumber};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,7 +86,7 @@ impl Story<'_> {
     ) -> Trace {
         let mut copies = copies(self.relations, found);
         let not_searched = if copies.is_empty() { std::mem::take(&mut self.replicas) } else { Vec::new() };
-        let findings = touching(self.findings, &copies);
+        let findings = touching(self.findings, &copies, &Numbers::of(self.relations));
         let (events, events_omitted) = self.around(&copies);
         let mut visibility = report::model::Visibility::default();
         for counts in self.counts {
@@ -126,32 +126,40 @@ impl Story<'_> {
     /// What bears on the copies: the sessions and transactions that wrote them, and what happened in their
     /// partitions from the last thing before the first copy to the last copy; and how much of it is left out.
     fn around(&self, copies: &[Copy]) -> (Vec<Event>, u64) {
-        let logs = logs(copies);
+        let numbers = Numbers::of(self.relations);
+        let mut logs: BTreeMap<(Option<TopicNumber>, i32), (i64, i64)> = BTreeMap::new();
+        for copy in copies {
+            widen(&mut logs, (numbers.get(copy), copy.partition), copy.offset);
+        }
         let sessions: BTreeSet<&str> = copies.iter().filter_map(|copy| copy.session.as_deref()).collect();
-        let ends = transaction_ends(copies, self.partitions);
-        let rewound = rewound(copies, &self.relations.rewinds);
+        let ends = transaction_ends(copies, &numbers, self.partitions);
+        let rewound = rewound(copies, &numbers, &self.relations.rewinds);
         let times = || copies.iter().filter_map(|copy| copy.timestamp);
         let window = times().min().zip(times().max());
-        let mut before: BTreeMap<(String, i32, EventKind), i64> = BTreeMap::new();
-        self.happened.tell(&mut |Brief { kind, place: (topic, partition, offset), .. }| {
+        let mut before: BTreeMap<(Option<TopicNumber>, i32, EventKind), i64> = BTreeMap::new();
+        self.happened.tell(&mut |Brief {
+                                     kind, place: (_, partition, offset), topic_number: topic, ..
+                                 }| {
             let lasts = matches!(kind, EventKind::LogClosed | EventKind::LeaderEpoch | EventKind::Protection);
             if lasts && logs.get(&(topic, partition)).is_some_and(|&(first, _)| offset <= first) {
-                let newest = before.entry((topic.to_owned(), partition, kind)).or_insert(offset);
+                let newest = before.entry((topic, partition, kind)).or_insert(offset);
                 *newest = offset.max(*newest);
             }
         });
         let bears = |brief: &Brief<'_>| {
-            let (topic, partition, offset) = brief.place;
+            let ((_, partition, offset), topic) = (brief.place, brief.topic_number);
             if brief.kind == EventKind::ProducerIdBlock {
                 return brief
                     .time
                     .zip(window)
                     .is_some_and(|(time, (first, last))| (first..=last).contains(&time));
             }
+            // What is found of several topics is told where one of them is.
+            if brief.kind == EventKind::Duplicates {
+                return true;
+            }
             let Some(&(first, last)) = logs.get(&(topic, partition)) else { return false };
-            let is_at = |places: &BTreeSet<Place>| {
-                places.contains(&Place { topic: topic.to_owned(), partition, offset })
-            };
+            let is_at = |places: &BTreeSet<At>| places.contains(&(topic, partition, offset));
             match brief.kind {
                 EventKind::SessionBegin | EventKind::SessionEnd => {
                     brief.session.is_some_and(|session| sessions.contains(session.name().as_str()))
@@ -160,15 +168,14 @@ impl Story<'_> {
                     is_at(&ends)
                 }
                 EventKind::Rewind => is_at(&rewound),
-                EventKind::Duplicates => true,
                 EventKind::LogClosed | EventKind::LeaderEpoch | EventKind::Protection => {
                     (first..=last).contains(&offset)
-                        || before.get(&(topic.to_owned(), partition, brief.kind)) == Some(&offset)
+                        || before.get(&(topic, partition, brief.kind)) == Some(&offset)
                 }
                 EventKind::OffsetGap | EventKind::SequenceGap | EventKind::SequenceStep => {
                     (first..=last).contains(&offset)
                 }
-                EventKind::ProducerIdBlock | EventKind::Other(_) => false,
+                EventKind::Duplicates | EventKind::ProducerIdBlock | EventKind::Other(_) => false,
             }
         };
         self.happened.at_most(&self.relations.groups, EVENTS, &bears)
@@ -336,17 +343,21 @@ fn contents(seen: &[Seen]) -> Vec<ContentCopies> {
 
 /// The findings that touch the copies, with no more of their lists than that. Those about duplicates
 /// rest on this key alone, so that they have no id: that of `scan` stands for a whole episode.
-fn touching(findings: &[Finding], copies: &[Copy]) -> Vec<Finding> {
-    let stands = |topic: &str, partition: i32, first: i64, last: Option<i64>| {
-        copies.iter().any(|copy| {
-            (copy.topic.as_str(), copy.partition) == (topic, partition)
-                && first <= copy.offset
-                && last.is_none_or(|last| copy.offset <= last)
-        })
-    };
-    let logs = logs(copies);
+fn touching(findings: &[Finding], copies: &[Copy], numbers: &Numbers<'_>) -> Vec<Finding> {
     let mut touching = Vec::new();
     for finding in findings {
+        // A name may be that of a topic as well that the finding is not about.
+        let is_of =
+            |copy: &&Copy| numbers.get(copy).is_some_and(|number| finding.topic_numbers.contains(&number));
+        let copies: Vec<&Copy> = copies.iter().filter(is_of).collect();
+        let stands = |topic: &str, partition: i32, first: i64, last: Option<i64>| {
+            copies.iter().any(|copy| {
+                (copy.topic.as_str(), copy.partition) == (topic, partition)
+                    && first <= copy.offset
+                    && last.is_none_or(|last| copy.offset <= last)
+            })
+        };
+        let logs = logs(&copies);
         let mut finding = finding.clone();
         if finding.level.is_some() {
             finding.id = String::new();
@@ -406,20 +417,41 @@ fn copies(relations: &Relations, found: &[StoredCopy]) -> Vec<Copy> {
 }
 
 /// The first and the last offset of the copies, by topic and partition.
-fn logs(copies: &[Copy]) -> BTreeMap<(&str, i32), (i64, i64)> {
+fn logs<'c>(copies: &[&'c Copy]) -> BTreeMap<(&'c str, i32), (i64, i64)> {
     let mut logs = BTreeMap::new();
     for copy in copies {
-        let range = logs.entry((copy.topic.as_str(), copy.partition)).or_insert((copy.offset, copy.offset));
-        *range = (copy.offset.min(range.0), copy.offset.max(range.1));
+        widen(&mut logs, (copy.topic.as_str(), copy.partition), copy.offset);
     }
     logs
 }
 
+fn widen<L: Ord>(logs: &mut BTreeMap<L, (i64, i64)>, log: L, offset: i64) {
+    let range = logs.entry(log).or_insert((offset, offset));
+    *range = (offset.min(range.0), offset.max(range.1));
+}
+
+/// Which topic each copy is of, by its directory.
+struct Numbers<'r>(BTreeMap<&'r str, TopicNumber>);
+
+impl<'r> Numbers<'r> {
+    fn of(relations: &'r Relations) -> Self {
+        let of_directory = |note: &'r PartitionNote| (note.directory.as_str(), TopicNumber(note.topic));
+        Self(relations.partitions.iter().map(of_directory).collect())
+    }
+
+    fn get(&self, copy: &Copy) -> Option<TopicNumber> {
+        self.0.get(copy.directory.as_str()).copied()
+    }
+}
+
+/// A place in a log.
+type At = (Option<TopicNumber>, i32, i64);
+
 /// Where the transactions of the copies end; where they begin, if they have no end.
-fn transaction_ends(copies: &[Copy], partitions: &[Partition<'_>]) -> BTreeSet<Place> {
+fn transaction_ends(copies: &[Copy], numbers: &Numbers<'_>, partitions: &[Partition<'_>]) -> BTreeSet<At> {
     let facts = |copy: &Copy| -> Option<&PartitionFacts> {
         let of = |(context, _): &&Partition<'_>| {
-            context.topic == copy.topic && context.partition == copy.partition
+            Some(context.topic_number) == numbers.get(copy) && context.partition == copy.partition
         };
         partitions.iter().find(of).map(|&(_, facts)| facts)
     };
@@ -432,24 +464,25 @@ fn transaction_ends(copies: &[Copy], partitions: &[Partition<'_>]) -> BTreeSet<P
         };
         if let Some(span) = facts(copy).and_then(|facts| facts.transactions.iter().find(holds)) {
             let offset = span.marker_offset.unwrap_or(span.first_offset).0;
-            ends.insert(Place { topic: copy.topic.clone(), partition: copy.partition, offset });
+            ends.insert((numbers.get(copy), copy.partition, offset));
         }
     }
     ends
 }
 
 /// The events of groups that read a copy again.
-fn rewound(copies: &[Copy], rewinds: &[Rewind]) -> BTreeSet<Place> {
+fn rewound(copies: &[Copy], numbers: &Numbers<'_>, rewinds: &[Rewind]) -> BTreeSet<At> {
     let read_again = |rewind: &&Rewind| {
         copies.iter().any(|copy| {
-            (copy.topic.as_str(), copy.partition) == (rewind.topic.as_str(), rewind.partition)
+            rewind.topic_number.is_some()
+                && (numbers.get(copy), copy.partition) == (rewind.topic_number, rewind.partition)
                 && (rewind.again_from().0..rewind.again_to().0).contains(&copy.offset)
         })
     };
     rewinds
         .iter()
         .filter(read_again)
-        .map(|rewind| Place { topic: rewind.topic.clone(), partition: rewind.partition, offset: rewind.to.0 })
+        .map(|rewind| (rewind.topic_number, rewind.partition, rewind.to.0))
         .collect()
 }
 

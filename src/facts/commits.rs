@@ -15,7 +15,8 @@
 mod kept;
 
 pub use kept::{
-    Commit, GenerationStart, Group, GroupCommits, Keep, Position, Resumed, Rewind, RewindKind, Then,
+    Commit, GenerationStart, Group, GroupCommits, Keep, Namesakes, Position, Resumed, Rewind, RewindKind,
+    Then,
 };
 
 use crate::format::control::Outcome;
@@ -165,6 +166,7 @@ impl CommitHistory {
             commits: VecDeque::new(),
             count: 0,
             begun_again: 0,
+            made_anew: 0,
             last_commit: None,
             written_at: None,
             leader_epoch: None,
@@ -179,6 +181,7 @@ impl CommitHistory {
         position.topic_id = committed.topic_id.or(position.topic_id);
         if other_topic {
             // The topic was made anew: its offsets mean other records.
+            position.made_anew += 1;
             (position.first, position.highest, position.open) = (to, to, None);
             (position.last, position.before_deletion) = (Some(to), None);
             position.last_commit = generation.map(|generation| (timestamp, generation));
@@ -259,6 +262,8 @@ impl CommitHistory {
             caught_up_at: None,
             log_start: None,
             log_end: None,
+            topic_number: None,
+            namesakes: None,
         });
     }
 

@@ -30,8 +30,8 @@ mod versions;
 mod withheld;
 
 pub use commits::{
-    Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Position, PositionKey, Resumed,
-    Rewind, RewindKind, Then,
+    Commit, CommitHistory, GenerationStart, Group, GroupCommits, Keep, Namesakes, Position, PositionKey,
+    Resumed, Rewind, RewindKind, Then,
 };
 pub use epochs::{Epochs, Writer};
 pub use index_walk::{IndexFault, IndexFaultKind, IndexWalk, SegmentIndexes};
@@ -57,7 +57,9 @@ pub use crate::format::internal::transaction_state::{
 };
 pub use crate::format::{SnapshotEntry, TimestampType};
 pub use crate::units::LogStartSource;
-use crate::units::{ClusterNumber, FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
+use crate::units::{
+    ClusterNumber, FilePosition, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, TopicNumber,
+};
 
 /// What lies beside a log and is known before its batches are read.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +67,8 @@ use crate::units::{ClusterNumber, FilePosition, LeaderEpoch, Offset, ProducerEpo
 pub struct PartitionContext {
     /// The topic's name.
     pub topic: String,
+    /// Which topic of that name.
+    pub topic_number: TopicNumber,
     /// The partition's number.
     pub partition: i32,
     /// The cluster that it is of.

@@ -2,6 +2,7 @@
 
 use super::rfc3339;
 use super::word::open_words;
+use crate::units::TopicNumber;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +78,9 @@ pub struct Event {
     pub kind: EventKind,
     /// The topic's name.
     pub topic: String,
+    /// Which topic of the run it is, where that is known; known while it runs, and in no report.
+    #[serde(skip)]
+    pub topic_number: Option<TopicNumber>,
     /// The partition's number.
     pub partition: i32,
     /// Where in the partition.
@@ -136,11 +140,18 @@ impl Event {
             time: timestamp.and_then(rfc3339),
             kind,
             topic: topic.to_owned(),
+            topic_number: None,
             partition,
             offset,
             session: None,
             finding: None,
             detail: detail.into(),
         }
+    }
+
+    /// The same, of this topic of its name.
+    #[must_use]
+    pub fn of_topic(self, topic_number: Option<TopicNumber>) -> Self {
+        Self { topic_number, ..self }
     }
 }

@@ -23,6 +23,7 @@ pub use positions::{ConsumedBy, RewindReport, StepKind};
 pub use word::Word;
 pub(crate) use word::open_words;
 
+use crate::units::TopicNumber;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +68,12 @@ pub struct Finding {
     pub title: String,
     /// The topics concerned, sorted.
     pub topics: Vec<String>,
+    /// Their topic ids, where others of the same name were given, too; absent where the names are enough.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub topic_ids: Vec<String>,
+    /// Which of the topics of the run they are; known while it runs, and in no report.
+    #[serde(skip)]
+    pub topic_numbers: Vec<TopicNumber>,
     /// The partitions concerned, sorted.
     pub partitions: Vec<TopicPartition>,
     /// How much of it there is; counts hold all, also what `groups` omits.
@@ -146,6 +153,8 @@ impl Finding {
             since_baseline: None,
             title: String::new(),
             topics: Vec::new(),
+            topic_ids: Vec::new(),
+            topic_numbers: Vec::new(),
             partitions: Vec::new(),
             counts: Counts::default(),
             window: None,

@@ -10,7 +10,7 @@
 //! the topic. So a daily job with a new id each time is not told, whatever the age of the log.
 
 use super::Partition;
-use super::draft::{about, at, count, finding, kept, lines};
+use super::draft::{Topic, about_logs, at, count, finding, kept, lines, topic_of};
 use crate::facts::{DEFAULT_EXPIRATION_MS, Sessions};
 use crate::finding::phrase::duration;
 use crate::finding::{Code, Confidence, Finding, Window};
@@ -40,9 +40,9 @@ struct Lives {
 }
 
 pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Finding> {
-    let mut topics: BTreeMap<&str, Lives> = BTreeMap::new();
-    let (mut id, mut of_id) = (None, BTreeMap::<&str, Life>::new());
-    // By producer id.
+    let mut topics: BTreeMap<Topic<'_>, Lives> = BTreeMap::new();
+    let (mut id, mut of_id) = (None, BTreeMap::<Topic<'_>, Life>::new());
+    // By producer id; a topic is of one cluster, so that ids of several do not meet.
     for session in sessions.iter() {
         if id.replace(session.producer_id) != Some(session.producer_id) {
             end_lives(&mut of_id, &mut topics);
@@ -52,7 +52,7 @@ pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Fi
             if context.internal {
                 continue;
             }
-            let life = of_id.entry(&context.topic).or_default();
+            let life = of_id.entry(topic_of(context)).or_default();
             life.records = life.records.saturating_add(span.records);
             life.first = [life.first, span.first_timestamp].into_iter().flatten().min();
             life.last = life.last.max(span.last_timestamp);
@@ -63,7 +63,7 @@ pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Fi
 }
 
 /// Adds the lives of one producer id to those of the topics that it wrote to.
-fn end_lives<'a>(of_id: &mut BTreeMap<&'a str, Life>, topics: &mut BTreeMap<&'a str, Lives>) {
+fn end_lives<'a>(of_id: &mut BTreeMap<Topic<'a>, Life>, topics: &mut BTreeMap<Topic<'a>, Lives>) {
     while let Some((topic, Life { records, first, last })) = of_id.pop_first() {
         let lives = topics.entry(topic).or_default();
         lives.all += 1;
@@ -76,23 +76,24 @@ fn end_lives<'a>(of_id: &mut BTreeMap<&'a str, Life>, topics: &mut BTreeMap<&'a 
     }
 }
 
-fn in_topic(topic: &str, lives: Lives, partitions: &[Partition<'_>]) -> Option<Finding> {
+fn in_topic(topic: Topic<'_>, lives: Lives, partitions: &[Partition<'_>]) -> Option<Finding> {
     let Lives { all, mut short } = lives;
     if short.len() < MANY || short.len() * 10 < all * 9 {
         return None;
     }
     short.sort_unstable();
-    let own = || partitions.iter().filter(|(context, _)| context.topic == topic);
+    let own = || partitions.iter().filter(|(context, _)| topic_of(context) == topic);
     let told = own().find_map(|(context, _)| context.expiration_ms);
     let expiration = told.unwrap_or(DEFAULT_EXPIRATION_MS);
     let remembered = at_once(&short, expiration);
     if remembered < MANY {
         return None;
     }
+    let (topic, _) = topic;
     let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
     let title = format!("{topic}: {all} producer ids, most of them with a few records");
     let mut finding = finding(Code::ProducerChurn, Confidence::Likely, title);
-    about(&mut finding, own().map(|(context, _)| (topic, context.partition)));
+    about_logs(&mut finding, own().map(|(context, _)| *context));
     let (first, last) =
         (short.iter().map(|(_, first, _)| *first).min(), short.last().map(|(last, ..)| *last));
     finding.window = Some(Window::new(first, last));

@@ -9,14 +9,14 @@
 //! out ids again while old producers live.
 
 use super::Partition;
-use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
+use super::draft::{about, at, capped, count, dropped, each_topic, finding, kept, lines};
 use crate::facts::{PartitionContext, PartitionFacts, SequenceStep, StepKind};
 use crate::finding::{Code, Confidence, Finding, Severity, Window};
-use crate::units::{Offset, ProducerId};
+use crate::units::{Offset, ProducerId, TopicNumber};
 use std::collections::BTreeSet;
 
 /// A batch by topic, partition and base offset.
-pub type BatchPlaces = BTreeSet<(String, i32, i64)>;
+pub type BatchPlaces = BTreeSet<(TopicNumber, i32, i64)>;
 
 /// Which of the batches that step back hold copies of earlier records.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +29,11 @@ pub enum Copies<'a> {
 
 impl Copies<'_> {
     /// Whether the batch of the step holds copies.
-    pub(super) fn hold(self, topic: &str, partition: i32, step: &SequenceStep) -> bool {
+    pub(super) fn hold(self, context: &PartitionContext, step: &SequenceStep) -> bool {
         match self {
-            Self::Are(places) => places.contains(&(topic.to_owned(), partition, step.at_offset.0)),
+            Self::Are(places) => {
+                places.contains(&(context.topic_number, context.partition, step.at_offset.0))
+            }
             Self::Unknown => false,
         }
     }
@@ -40,11 +42,9 @@ impl Copies<'_> {
 /// The batches that step back; whether their records are copies is for the relations to say.
 #[must_use]
 pub fn stepping_back(partitions: &[Partition<'_>]) -> BatchPlaces {
-    let steps = |(context, facts): &Partition<'_>| {
-        let topic = context.topic.clone();
-        let partition = context.partition;
-        let steps: Vec<i64> = facts.steps.iter().map(|step| step.at_offset.0).collect();
-        steps.into_iter().map(move |offset| (topic.clone(), partition, offset))
+    let steps = |&(context, facts): &Partition<'_>| {
+        let place = |step: &SequenceStep| (context.topic_number, context.partition, step.at_offset.0);
+        facts.steps.iter().map(place).collect::<Vec<_>>()
     };
     partitions.iter().flat_map(steps).collect()
 }
@@ -54,10 +54,7 @@ pub(super) fn judge(partitions: &[Partition<'_>], copies: Copies<'_>) -> Vec<Fin
     if let Copies::Unknown = copies {
         return Vec::new();
     }
-    by_topic(partitions)
-        .into_iter()
-        .filter_map(|(topic, partitions)| in_topic(topic, &partitions, copies))
-        .collect()
+    each_topic(partitions, |(topic, _), partitions| in_topic(topic, partitions, copies))
 }
 
 /// Whether the batch takes a range, or the beginning at 0, a second time.
@@ -102,7 +99,7 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Op
     let mut steps: Vec<(i32, &SequenceStep)> = Vec::new();
     let (mut surely, mut starts_given) = (false, true);
     for (context, facts) in partitions {
-        let is_copy = |step: &SequenceStep| copies.hold(topic, context.partition, step);
+        let is_copy = |step: &SequenceStep| copies.hold(context, step);
         let told = |step: &&SequenceStep| {
             !is_copy(step) && (is_reuse(step) || is_of_second_writer(step, &facts.steps, is_copy))
         };

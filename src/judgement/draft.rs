@@ -1,8 +1,10 @@
 //! How a finding is put together, and the words that several findings share.
 
 use super::Partition;
+use crate::facts::PartitionContext;
 use crate::finding::phrase::moment;
 use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding, TopicPartition};
+use crate::units::TopicNumber;
 use std::collections::BTreeMap;
 
 /// A finding with nothing but its code, confidence and title.
@@ -22,16 +24,49 @@ pub(super) fn about<'a>(finding: &mut Finding, partitions: impl IntoIterator<Ite
     finding.topics.dedup();
 }
 
-/// The partitions by topic; findings are made for one topic at a time.
-pub(super) fn by_topic<'a, 'b>(partitions: &'b [Partition<'a>]) -> BTreeMap<&'a str, Vec<Partition<'a>>> {
-    let mut topics: BTreeMap<&'a str, Vec<Partition<'a>>> = BTreeMap::new();
+/// The same, and which topics of these names they are.
+pub(super) fn about_logs<'a>(
+    finding: &mut Finding,
+    logs: impl Iterator<Item = &'a PartitionContext> + Clone,
+) {
+    about(finding, logs.clone().map(|context| (context.topic.as_str(), context.partition)));
+    of_topics(finding, logs.map(|context| context.topic_number));
+}
+
+/// Says which of the topics of the run a finding is about.
+pub(super) fn of_topics(finding: &mut Finding, topics: impl IntoIterator<Item = TopicNumber>) {
+    finding.topic_numbers = topics.into_iter().collect();
+    finding.topic_numbers.sort_unstable();
+    finding.topic_numbers.dedup();
+}
+
+/// A topic: its name, and which of that name.
+pub(super) type Topic<'a> = (&'a str, TopicNumber);
+
+/// Which topic a partition is of.
+pub(super) fn topic_of(context: &PartitionContext) -> Topic<'_> {
+    (&context.topic, context.topic_number)
+}
+
+/// The findings about each topic, in the order of names; findings are made for one topic at a time. Its partitions are
+/// in the order of their numbers.
+pub(super) fn each_topic<'a, F: IntoIterator<Item = Finding>>(
+    partitions: &[Partition<'a>],
+    mut judge: impl FnMut(Topic<'a>, &[Partition<'a>]) -> F,
+) -> Vec<Finding> {
+    let mut topics: BTreeMap<Topic<'a>, Vec<Partition<'a>>> = BTreeMap::new();
     for &(context, facts) in partitions {
-        topics.entry(&context.topic).or_default().push((context, facts));
+        topics.entry(topic_of(context)).or_default().push((context, facts));
     }
-    for list in topics.values_mut() {
+    let mut findings = Vec::new();
+    for (topic, mut list) in topics {
         list.sort_by_key(|(context, _)| context.partition);
+        for mut finding in judge(topic, &list) {
+            of_topics(&mut finding, [topic.1]);
+            findings.push(finding);
+        }
     }
-    topics
+    findings
 }
 
 /// A rival that survives.

@@ -16,7 +16,7 @@ use crate::finding::phrase::offsets;
 use crate::finding::{Event, EventKind, Finding, ProtectionMode, in_turn};
 use crate::relations::Groups;
 use crate::spill::{Share, Sorter};
-use crate::units::{Offset, ProducerEpoch, Sequence};
+use crate::units::{Offset, ProducerEpoch, Sequence, TopicNumber};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// Events that are put into their order all at once; of more than these those that are kept are found
@@ -32,6 +32,8 @@ pub struct Brief<'a> {
     pub time: Option<i64>,
     /// Topic, partition and offset.
     pub place: (&'a str, i32, i64),
+    /// Which topic of that name, where that is known.
+    pub topic_number: Option<TopicNumber>,
     /// The session that begins or ends.
     pub session: Option<&'a Session>,
     whole: &'a dyn Fn() -> Event,
@@ -90,15 +92,16 @@ impl Happened<'_> {
     pub fn tell(&self, each: &mut Each<'_>) {
         let mut whole = |event: &Event| {
             let place = (event.topic.as_str(), event.partition, event.offset);
-            let (kind, time) = (event.kind, event.timestamp);
-            each(Brief { kind, time, place, session: None, whole: &|| event.clone() });
+            let (kind, time, topic_number) = (event.kind, event.timestamp, event.topic_number);
+            each(Brief { kind, time, place, topic_number, session: None, whole: &|| event.clone() });
         };
         self.beside.iter().for_each(&mut whole);
         self.findings.iter().filter_map(of_finding).for_each(|event| whole(&event));
         for rewind in self.rewinds {
             let detail = super::rewinds::told(rewind);
             let place = (rewind.topic.as_str(), rewind.partition, rewind.to.0);
-            whole(&Event::new(EventKind::Rewind, rewind.timestamp, place, detail));
+            let event = Event::new(EventKind::Rewind, rewind.timestamp, place, detail);
+            whole(&event.of_topic(rewind.topic_number));
         }
         for &(context, facts) in self.partitions.iter().filter(|(context, _)| !context.internal) {
             of_log(context, facts, each);
@@ -132,14 +135,19 @@ impl Happened<'_> {
     }
 
     /// The topics of the events that are wanted, with their numbers in the order of their names.
-    fn topics(&self, wanted: &dyn Fn(&Brief<'_>) -> bool) -> BTreeMap<String, i64> {
-        let mut topics = BTreeSet::new();
+    fn topics(&self, wanted: &dyn Fn(&Brief<'_>) -> bool) -> Ranks {
+        let mut topics: BTreeMap<String, BTreeSet<Option<TopicNumber>>> = BTreeMap::new();
         self.tell_wanted(wanted, &mut |brief| {
-            if !topics.contains(brief.place.0) {
-                topics.insert(brief.place.0.to_owned());
+            let name = brief.place.0;
+            if topics.get(name).is_none_or(|numbers| !numbers.contains(&brief.topic_number)) {
+                topics.entry(name.to_owned()).or_default().insert(brief.topic_number);
             }
         });
-        topics.into_iter().zip(0..).collect()
+        let mut ranks = 0_i64..;
+        let ranked = |(name, numbers): (String, BTreeSet<_>)| {
+            (name, numbers.into_iter().zip(&mut ranks).collect::<BTreeMap<_, _>>())
+        };
+        topics.into_iter().map(ranked).collect()
     }
 
     /// Of the events that are wanted those of these numbers, which come in this order.
@@ -161,9 +169,13 @@ impl Happened<'_> {
 /// events it is, and its time.
 type Placed = [i64; 8];
 
-fn placed(topics: &BTreeMap<String, i64>, brief: &Brief<'_>, number: i64) -> Placed {
+/// The topics in the order of their names, each of one name by itself.
+type Ranks = BTreeMap<String, BTreeMap<Option<TopicNumber>, i64>>;
+
+fn placed(topics: &Ranks, brief: &Brief<'_>, number: i64) -> Placed {
     let (topic, partition, offset) = brief.place;
-    let topic = topics.get(topic).copied().unwrap_or(-1);
+    let topic = topics.get(topic).and_then(|of_name| of_name.get(&brief.topic_number));
+    let topic = topic.copied().unwrap_or(-1);
     // As `in_order` has it: a step back of a group stands by its own time.
     let beside = brief.kind == EventKind::Rewind;
     let (is_beside, at) = if beside { (1, brief.time.unwrap_or(i64::MIN)) } else { (0, 0) };
@@ -356,7 +368,7 @@ fn in_order(mut events: Vec<Event>) -> Vec<Event> {
     in_turn(events, |event| {
         // A group's position steps back at a time of its own, behind all that it will read again.
         let beside = event.kind == EventKind::Rewind;
-        let log = (event.topic.clone(), beside.then_some(event.timestamp));
+        let log = (event.topic.clone(), event.topic_number, beside.then_some(event.timestamp));
         ((log, event.partition, event.offset), event.timestamp)
     })
 }
@@ -365,7 +377,9 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, each: &mut Each<'_
     let at = |offset: Offset| (context.topic.as_str(), context.partition, offset.0);
     let time = |offset: Offset| facts.landmarks.time_of(offset);
     let mut tell = |kind, time, place, detail: &dyn Fn() -> String| {
-        each(Brief { kind, time, place, session: None, whole: &|| Event::new(kind, time, place, detail()) });
+        let topic_number = Some(context.topic_number);
+        let whole = || Event::new(kind, time, place, detail()).of_topic(topic_number);
+        each(Brief { kind, time, place, topic_number, session: None, whole: &whole });
     };
     let mut before = None;
     for &(epoch, offset) in &facts.leader_epochs {
@@ -509,11 +523,13 @@ fn of_sessions(partitions: &[Partition<'_>], sessions: &Sessions, each: &mut Eac
             };
             let mut tell = |kind, time, offset: Offset, detail: &dyn Fn(&str) -> String| {
                 let place = (context.topic.as_str(), context.partition, offset.0);
+                let topic_number = Some(context.topic_number);
                 let whole = || {
                     let name = session.name();
-                    Event { session: Some(name.clone()), ..Event::new(kind, time, place, detail(&name)) }
+                    let event = Event::new(kind, time, place, detail(&name)).of_topic(topic_number);
+                    Event { session: Some(name), ..event }
                 };
-                each(Brief { kind, time, place, session: Some(&session), whole: &whole });
+                each(Brief { kind, time, place, topic_number, session: Some(&session), whole: &whole });
             };
             tell(EventKind::SessionBegin, span.first_timestamp, span.first_offset, &|name| {
                 let begin = wrote(span.first.producer_epoch, span.first.sequence);
@@ -537,7 +553,11 @@ fn of_finding(finding: &Finding) -> Option<Event> {
     let copy = first.copies.get(1).or(first.copies.first())?;
     let detail = format!("{} ({}): {}", finding.code, finding.confidence, finding.title);
     let place = (copy.topic.as_str(), copy.partition, copy.offset);
-    let event = Event::new(EventKind::Duplicates, copy.timestamp, place, detail);
+    let number = match finding.topic_numbers.as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    };
+    let event = Event::new(EventKind::Duplicates, copy.timestamp, place, detail).of_topic(number);
     Some(Event { finding: Some(finding.id.clone()), session: copy.session.clone(), ..event })
 }
 

@@ -5,16 +5,17 @@
 //! log of the same name ends just below it, nothing is.
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines};
+use super::draft::{Topic, about, capped, count, dropped, each_topic, finding, kept, lines};
 use crate::facts::{LogStartSource, PartitionContext};
 use crate::finding::{Code, Confidence, Finding, Gap, GapReason, Severity};
+use crate::units::TopicNumber;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a log goes on with the sequences of a deleted one of the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Continued {
-    /// The topic's name.
-    pub topic: String,
+    /// The topic.
+    pub topic_number: TopicNumber,
     /// The partition's number.
     pub partition: i32,
     /// The producer.
@@ -28,15 +29,14 @@ pub struct Continued {
 }
 
 impl Continued {
-    fn closes(&self, gap: &Gap) -> bool {
-        (&self.topic, self.partition, self.producer_id, self.at_offset)
-            == (&gap.topic, gap.partition, gap.producer_id, gap.at_offset)
+    fn closes(&self, topic: TopicNumber, gap: &Gap) -> bool {
+        (self.topic_number, self.partition, self.producer_id, self.at_offset)
+            == (topic, gap.partition, gap.producer_id, gap.at_offset)
     }
 }
 
 pub(super) fn judge(partitions: &[Partition<'_>], continued: &[Continued]) -> Vec<Finding> {
-    let of_topic = |(topic, partitions): (&str, Vec<Partition<'_>>)| in_topic(topic, &partitions, continued);
-    by_topic(partitions).into_iter().flat_map(of_topic).collect()
+    each_topic(partitions, |topic, partitions| in_topic(topic, partitions, continued))
 }
 
 #[derive(Default)]
@@ -51,12 +51,16 @@ struct Heap<'a> {
     continued: Vec<&'a Continued>,
 }
 
-fn in_topic(topic: &str, partitions: &[Partition<'_>], continued: &[Continued]) -> Vec<Finding> {
+fn in_topic(
+    (topic, number): Topic<'_>,
+    partitions: &[Partition<'_>],
+    continued: &[Continued],
+) -> Vec<Finding> {
     // Those that a deleted log closes stand by themselves.
     let mut heaps: BTreeMap<((Code, Severity), bool), Heap<'_>> = BTreeMap::new();
     for (context, facts) in partitions {
         for gap in &facts.gaps {
-            let closed = continued.iter().find(|continued| continued.closes(gap));
+            let closed = continued.iter().find(|continued| continued.closes(number, gap));
             let heap = heaps.entry((class(gap.reason), closed.is_some())).or_default();
             heap.continued.extend(closed);
             heap.gaps.push(gap);
@@ -373,7 +377,7 @@ mod tests {
     fn sequences_that_go_on_from_a_deleted_log_are_not_missing_and_others_may_be() {
         let (context, facts) = fold_in(PartitionContext::default(), "D 5/0 12..15; D 6/0 9..9");
         let deleted = Continued {
-            topic: "orders".to_owned(),
+            topic_number: TopicNumber(0),
             partition: 0,
             producer_id: 5,
             at_offset: 0,

@@ -7,22 +7,39 @@
 
 use crate::finding::Finding;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Sets the ids and puts the findings in order: most severe first, then by code, topic and anchor.
-pub fn identify(findings: &mut [Finding], topic_ids: &BTreeMap<String, String>) {
+/// What stands for a topic in the ids of findings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicLabel {
+    /// The topic's name.
+    pub name: String,
+    /// Its id, or its name, or what tells it from others of its name.
+    pub label: String,
+}
+
+/// Sets the ids and puts the findings in order: most severe first, then by code, topic and anchor. `topics` are those of
+/// the run, by their numbers.
+pub fn identify(findings: &mut [Finding], topics: &[TopicLabel]) {
     for finding in findings.iter_mut() {
-        finding.id = id(finding, topic_ids);
+        finding.id = id(finding, topics);
     }
     findings.sort_by_cached_key(order);
 }
 
 /// The id of a finding.
-pub(super) fn id(finding: &Finding, topic_ids: &BTreeMap<String, String>) -> String {
+pub(super) fn id(finding: &Finding, topics: &[TopicLabel]) -> String {
     let mut text = String::new();
-    for topic in &finding.topics {
-        let _ = write!(text, "{}|", topic_ids.get(topic).unwrap_or(topic));
+    for name in &finding.topics {
+        let numbers = finding.topic_numbers.iter();
+        let known = numbers.filter_map(|number| topics.get(usize::try_from(number.0).ok()?));
+        let mut known = known.filter(|topic| topic.name == *name).map(|topic| &topic.label).peekable();
+        if known.peek().is_none() {
+            let _ = write!(text, "{name}|");
+        }
+        for label in known {
+            let _ = write!(text, "{label}|");
+        }
     }
     text.push_str(&anchor(finding));
     format!("DA-{:016x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))

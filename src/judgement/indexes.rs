@@ -19,7 +19,7 @@
 //! Source: `TransactionIndex`, `AbortedTxn`, `LogSegment.updateTxnIndex`.
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, place};
+use super::draft::{about, capped, count, dropped, each_topic, finding, kept, lines, place};
 use crate::facts::{
     AbortEntry, AbortIndex, IndexFault, IndexFaultKind, Outcome, PartitionContext, PartitionFacts,
     TransactionSpan,
@@ -28,7 +28,7 @@ use crate::finding::{Code, Confidence, Finding};
 use crate::units::Offset;
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
-    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
+    each_topic(partitions, |(topic, _), partitions| in_topic(topic, partitions))
 }
 
 /// How an index contradicts the marker of a transaction.

@@ -6,7 +6,7 @@
 //! several instances.
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, finding, kept, lines, place};
+use super::draft::{about, capped, count, each_topic, finding, kept, lines, place};
 use crate::facts::{Contest, Sessions};
 use crate::finding::{Code, Confidence, Finding};
 use crate::units::{Offset, ProducerId};
@@ -16,10 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const FEWEST_CHANGES: u64 = 10;
 
 pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Finding> {
-    by_topic(partitions)
-        .into_iter()
-        .flat_map(|(topic, partitions)| in_topic(topic, &partitions, sessions))
-        .collect()
+    each_topic(partitions, |(topic, _), partitions| in_topic(topic, partitions, sessions))
 }
 
 fn in_topic(topic: &str, partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Finding> {

@@ -1,13 +1,13 @@
 //! `leader-epoch-anomaly`: leader epochs that go back, or contradict the checkpoint.
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, finding, kept, lines, place};
+use super::draft::{about, capped, count, each_topic, finding, kept, lines, place};
 use super::elections;
 use crate::facts::{LeaderEpochStep, LeaderEpochStepKind};
 use crate::finding::{Code, Confidence, Finding, Severity};
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
-    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
+    each_topic(partitions, |(topic, _), partitions| in_topic(topic, partitions))
 }
 
 fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {

@@ -50,6 +50,11 @@ pub fn link(findings: &mut [Finding]) {
     tell(findings, lines);
 }
 
+/// Whether two findings are about one topic: its name may be that of another one as well.
+fn share_a_topic(one: &Finding, other: &Finding) -> bool {
+    one.topic_numbers.iter().any(|topic| other.topic_numbers.contains(topic))
+}
+
 /// Adds a fact to each of these findings.
 fn tell(findings: &mut [Finding], lines: Vec<(usize, String)>) {
     for (at, line) in lines {
@@ -68,6 +73,9 @@ fn link_holes(findings: &mut [Finding]) {
         for (hole, offsets) in
             findings.iter().enumerate().filter(|(_, finding)| finding.code == Code::OffsetGap)
         {
+            if !share_a_topic(cut, offsets) {
+                continue;
+            }
             let here = || cut.gaps.iter().filter(over_files).filter(|gap| lies_in(gap, offsets));
             let producers: BTreeSet<i64> = here().map(|gap| gap.producer_id).collect();
             if producers.is_empty() {
@@ -105,7 +113,7 @@ fn link_tails(findings: &mut [Finding]) {
         if resend.code != Code::ResendNewSession {
             continue;
         }
-        let mut tails = findings.iter().filter(|tail| is_tail(tail.code));
+        let mut tails = findings.iter().filter(|tail| is_tail(tail.code) && share_a_topic(tail, resend));
         if let Some(tail) =
             tails.find(|tail| tail.partitions.iter().any(|place| resend.partitions.contains(place)))
         {
@@ -202,7 +210,7 @@ fn link_misrouted(findings: &mut [Finding]) {
             // What one client put into the wrong place has a story of its own.
             let is_of_two = matches!(finding.code, Code::ResendNewSession | Code::ConcurrentProducers);
             let number = copies(finding);
-            if number == 0 || !is_of_two {
+            if number == 0 || !is_of_two || !share_a_topic(stray, finding) {
                 continue;
             }
             let (stand, are) = if number == 1 { ("stands", "is") } else { ("stand", "are") };
@@ -249,7 +257,10 @@ fn repeats_inside(finding: &Finding, stretch: &Finding) -> bool {
         let copies = finding.groups.iter().flat_map(|group| group.copies.iter().skip(1));
         copies.clone().next().is_some() && copies.into_iter().all(|copy| copy.producer_id < 0)
     };
-    caught && finding.partitions.iter().any(|place| stretch.partitions.contains(place)) && unprotected()
+    caught
+        && share_a_topic(finding, stretch)
+        && finding.partitions.iter().any(|place| stretch.partitions.contains(place))
+        && unprotected()
 }
 
 #[cfg(test)]
@@ -264,7 +275,7 @@ mod tests {
         let partitions = [(&context, &facts)];
         let mut findings = gaps::judge(&partitions, &[]);
         findings.extend(offsets::judge(&partitions));
-        identify(&mut findings, &std::collections::BTreeMap::new());
+        identify(&mut findings, &[]);
         link(&mut findings);
         findings
     }

@@ -6,7 +6,7 @@
 //! explains is no stray where it stands before the count grew, or so shortly behind it that its
 //! producer may not have heard of it.
 
-use super::draft::{about, at, count, dropped, finding, kept, lines};
+use super::draft::{about, at, count, dropped, finding, kept, lines, of_topics};
 use super::duplicates::Examples;
 use crate::finding::{Code, Confidence, Finding, MisroutedRecord, Window};
 use crate::keys::Partitioner;
@@ -14,7 +14,7 @@ use crate::plan::routing::{
     FITTING_PERCENT, Placed, RoutedPartition, Routing, StrayKind, StrayRecord, other_partitioner,
     smaller_count,
 };
-use crate::units::Offset;
+use crate::units::{Offset, TopicNumber};
 
 /// How long a producer may go on with the older count: `metadata.max.age.ms`.
 const METADATA_AGE_MS: i64 = 300_000;
@@ -26,6 +26,8 @@ const COUNTS: usize = 3;
 pub struct RoutedTopic<'a> {
     /// Its name.
     pub topic: &'a str,
+    /// Which topic of that name.
+    pub topic_number: TopicNumber,
     /// Where the partitioner puts its keys.
     pub routing: Routing,
     /// Whether somebody told the partition count.
@@ -136,6 +138,7 @@ fn words(topic: &RoutedTopic<'_>, accused: &[Accused], numbers: &Numbers, exampl
     );
     let mut finding = finding(Code::MisroutedKey, Confidence::Likely, title);
     about(&mut finding, accused.iter().map(|stray| (name, stray.partition)));
+    of_topics(&mut finding, [topic.topic_number]);
     let times = || accused.iter().map(|stray| stray.record.timestamp).filter(|time| *time >= 0);
     finding.window = Some(Window::new(times().min(), times().max()));
     finding.partitioner = Some(match routing.older {
@@ -302,6 +305,7 @@ mod tests {
         fn judge(self) -> Vec<Finding> {
             let partitions: Vec<RoutedPartition> = self.trails.into_iter().map(Trail::finish).collect();
             let topic = RoutedTopic {
+                topic_number: TopicNumber(0),
                 topic: "orders",
                 routing: self.routing,
                 count_was_told: false,

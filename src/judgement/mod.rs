@@ -38,7 +38,7 @@ mod ways_to_end;
 pub use decisions::Decisions;
 pub use events::{Brief, Happened, OfCopies, Shown};
 pub use gaps::Continued;
-pub use identify::identify;
+pub use identify::{TopicLabel, identify};
 pub use links::link;
 
 use self::duplicates::Examples;

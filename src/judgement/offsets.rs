@@ -12,7 +12,9 @@
 //! `LogManager.checkpointLogRecoveryOffsets`).
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines, place};
+use super::draft::{
+    Topic, about, about_logs, capped, count, dropped, each_topic, finding, kept, lines, place, topic_of,
+};
 use super::elections;
 use crate::facts::{HoleKind, OffsetHole, PartitionContext, PartitionFacts, SnapshotEntry};
 use crate::finding::phrase::offsets;
@@ -21,7 +23,7 @@ use crate::units::{Offset, ProducerId};
 use std::collections::BTreeMap;
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
-    let of_topic = |(topic, partitions): (&str, Vec<Partition<'_>>)| {
+    each_topic(partitions, |(topic, _), partitions| {
         let missing: Vec<(i32, Missing<'_>)> = partitions
             .iter()
             .flat_map(|(context, facts)| {
@@ -35,13 +37,12 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
         let (cut, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(_, missing)| matches!(missing, Missing::Flushed { .. }));
         let cut_producers = partitions.iter().flat_map(|partition| cut_producers(*partition));
-        let cut = told(topic, &partitions, &cut).map(|finding| cut_or_copied(finding, cut_producers));
+        let cut = told(topic, partitions, &cut).map(|finding| cut_or_copied(finding, cut_producers));
         let unsettled =
-            told(topic, &partitions, &unsettled).map(|finding| not_settled(finding, UNFINISHED_PASS));
-        let emptied = told(topic, &partitions, &emptied).map(|finding| not_settled(finding, EMPTIED));
-        [told(topic, &partitions, &missing), cut, unsettled, emptied]
-    };
-    by_topic(partitions).into_iter().flat_map(of_topic).flatten().collect()
+            told(topic, partitions, &unsettled).map(|finding| not_settled(finding, UNFINISHED_PASS));
+        let emptied = told(topic, partitions, &emptied).map(|finding| not_settled(finding, EMPTIED));
+        [told(topic, partitions, &missing), cut, unsettled, emptied].into_iter().flatten()
+    })
 }
 
 /// A replica that does not lead.
@@ -59,17 +60,17 @@ pub struct Follower<'a> {
 /// themselves: what they are behind the leading one by is no lag.
 #[must_use]
 pub fn judge_followers(followers: &[Follower<'_>]) -> Vec<Finding> {
-    let mut by_topic: BTreeMap<&str, Vec<(&Follower<'_>, Missing<'_>)>> = BTreeMap::new();
+    let mut topics: BTreeMap<Topic<'_>, Vec<(&Follower<'_>, Missing<'_>)>> = BTreeMap::new();
     for follower in followers {
         let (context, facts) = follower.partition;
         let is_told = |tail: &Missing<'_>| {
             context.clean_shutdown == Some(true) || matches!(tail, Missing::Flushed { .. })
         };
         let tail = tail(context, facts).filter(is_told);
-        by_topic.entry(&context.topic).or_default().extend(tail.map(|tail| (follower, tail)));
+        topics.entry(topic_of(context)).or_default().extend(tail.map(|tail| (follower, tail)));
     }
-    by_topic.retain(|_, cut| !cut.is_empty());
-    by_topic.into_iter().map(|(topic, cut)| cut_followers(topic, &cut)).collect()
+    topics.retain(|_, cut| !cut.is_empty());
+    topics.into_iter().map(|((topic, _), cut)| cut_followers(topic, &cut)).collect()
 }
 
 fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
@@ -78,7 +79,7 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
     let offsets = count(total, "offset is", "offsets are");
     let title = format!("{topic}: {offsets} missing at the end of {replicas} that did not lead");
     let mut finding = finding(Code::OffsetGap, Confidence::Likely, title);
-    about(&mut finding, cut.iter().map(|(follower, _)| (topic, follower.partition.0.partition)));
+    about_logs(&mut finding, cut.iter().map(|(follower, _)| follower.partition.0));
     finding.facts = capped(
         cut.iter().map(|(follower, missing)| {
             let (first, last) = range(missing);

@@ -7,7 +7,7 @@
 //! that rises with every key elsewhere needs few.
 
 use super::Partition;
-use super::draft::{LINES, about, at, by_topic, capped, count, dropped, finding, kept, lines};
+use super::draft::{LINES, about, at, capped, count, dropped, each_topic, finding, kept, lines};
 use crate::facts::{MovedBlock, OlderBlock, Order, Versions};
 use crate::finding::phrase::{duration, offsets};
 use crate::finding::{Alternative, Code, Confidence, Finding, ProtectionMode, Stretch, Window};
@@ -84,7 +84,7 @@ impl Block<'_> {
 }
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
-    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
+    each_topic(partitions, |(topic, _), partitions| in_topic(topic, partitions))
 }
 
 fn times_tell(order: &Order) -> bool {

@@ -17,7 +17,7 @@
 //! by more than such times can be wrong.
 
 use super::Partition;
-use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines};
+use super::draft::{Topic, about, at, capped, count, dropped, each_topic, finding, kept, lines, topic_of};
 use crate::facts::{
     Ineffective, IneffectiveReason, PartitionFacts, ProtectionStretch, SessionSpan, Sessions,
 };
@@ -25,39 +25,41 @@ use crate::finding::phrase::offsets;
 use crate::finding::{
     Alternative, Cause, Code, Confidence, Finding, ProtectionMode, Severity, Stretch, Window, rfc3339,
 };
+use crate::units::TopicNumber;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn judge(partitions: &[Partition<'_>], sessions: &Sessions) -> Vec<Finding> {
     let is_unprotected =
         |facts: &PartitionFacts| facts.protection.unprotected_records + facts.protection.legacy_records > 0;
-    let unprotected: BTreeSet<&str> = partitions
+    let unprotected: BTreeSet<TopicNumber> = partitions
         .iter()
         .filter(|(_, facts)| is_unprotected(facts))
-        .map(|(context, _)| context.topic.as_str())
+        .map(|(context, _)| context.topic_number)
         .collect();
-    let mut lives: BTreeMap<&str, Lives> = BTreeMap::new();
+    let mut lives: BTreeMap<Topic<'_>, Lives> = BTreeMap::new();
     // Where nothing is unprotected nobody asks who stood beside it.
     for session in sessions.iter().filter(|_| !unprotected.is_empty()) {
         let times = session.first_timestamp().zip(session.last_timestamp());
         for span in &session.spans {
             let Some((context, _)) = partitions.get(span.partition) else { continue };
-            if unprotected.contains(context.topic.as_str()) {
-                lives.entry(&context.topic).or_default().add(context.partition, span, times);
+            if unprotected.contains(&context.topic_number) {
+                lives.entry(topic_of(context)).or_default().add(context.partition, span, times);
             }
         }
     }
-    let mut findings = Vec::new();
-    for (topic, partitions) in by_topic(partitions) {
+    each_topic(partitions, |topic, partitions| {
+        let mut findings = Vec::new();
         if partitions.iter().any(|(context, _)| context.internal || context.holds_state) {
-            continue;
+            return findings;
         }
-        let lives = lives.remove(topic).unwrap_or_default();
-        let (lost, off, why_off) = split(&partitions, &lives.ordered(step_back(&partitions)));
-        findings.extend(told(topic, &partitions, &lost, Told::Lost));
-        findings.extend(told(topic, &partitions, &off, Told::Off(why_off)));
-        findings.extend(ineffective(topic, &partitions));
-    }
-    findings
+        let lives = lives.remove(&topic).unwrap_or_default();
+        let (lost, off, why_off) = split(partitions, &lives.ordered(step_back(partitions)));
+        let (topic, _) = topic;
+        findings.extend(told(topic, partitions, &lost, Told::Lost));
+        findings.extend(told(topic, partitions, &off, Told::Off(why_off)));
+        findings.extend(ineffective(topic, partitions));
+        findings
+    })
 }
 
 /// The lives of a topic's sessions, so ordered that "who was there before, and lasted longest?"

@@ -4,9 +4,9 @@
 //! (`UnifiedLog.append`), and never goes back to a file that another one follows, so this is a power loss that left an old tail behind, a restore over a
 //! live log, or files of two replicas in one directory. Consumers disagree on what they get.
 
-use super::draft::{about, capped, count, dropped, finding, kept, lines};
+use super::draft::{Topic, about, capped, count, dropped, finding, kept, lines, of_topics};
 use crate::finding::{Code, Confidence, Finding};
-use crate::units::FilePosition;
+use crate::units::{FilePosition, TopicNumber};
 use std::collections::BTreeMap;
 
 /// A batch out of place.
@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 pub struct Reused<'a> {
     /// The topic.
     pub topic: &'a str,
+    /// Which topic of that name.
+    pub topic_number: TopicNumber,
     /// The partition.
     pub partition: i32,
     /// The segment, as the report names it.
@@ -27,19 +29,20 @@ pub struct Reused<'a> {
 /// One finding a topic.
 #[must_use]
 pub fn judge(reused: &[Reused<'_>]) -> Vec<Finding> {
-    let mut by_topic: BTreeMap<&str, Vec<&Reused<'_>>> = BTreeMap::new();
+    let mut topics: BTreeMap<Topic<'_>, Vec<&Reused<'_>>> = BTreeMap::new();
     for place in reused {
-        by_topic.entry(place.topic).or_default().push(place);
+        topics.entry((place.topic, place.topic_number)).or_default().push(place);
     }
-    by_topic.into_iter().map(|(topic, places)| in_topic(topic, &places)).collect()
+    topics.into_iter().map(|(topic, places)| in_topic(topic, &places)).collect()
 }
 
-fn in_topic(topic: &str, places: &[&Reused<'_>]) -> Finding {
+fn in_topic((topic, topic_number): Topic<'_>, places: &[&Reused<'_>]) -> Finding {
     let number = u64::try_from(places.len()).unwrap_or(u64::MAX);
     let title =
         format!("{topic}: {} offsets that were used before", count(number, "batch has", "batches have"));
     let mut finding = finding(Code::OffsetReuse, Confidence::Likely, title);
     about(&mut finding, places.iter().map(|place| (topic, place.partition)));
+    of_topics(&mut finding, [topic_number]);
     let facts = places.iter().map(|place| format!("{} at {}: {}", place.file, place.position, place.detail));
     finding.facts = capped(facts, "batches");
     finding.facts.push("the records of these batches are not counted; the coverage names them".to_owned());

@@ -9,13 +9,13 @@
 //! been made anew. What is deleted nobody was given: where the log begins cuts a stretch. Source: `Fetcher`, which goes
 //! to the start of the log where a position lies below it (`auto.offset.reset`).
 
-use super::draft::{about, capped, dropped, finding, kept, lines};
+use super::draft::{about, capped, dropped, finding, kept, lines, of_topics};
 use super::duplicates::Examples;
-use crate::facts::{Rewind, RewindKind, Then};
+use crate::facts::{Namesakes, Rewind, RewindKind, Then};
 use crate::finding::phrase::{group_named, moment, offsets};
 use crate::finding::{Code, Confidence, Finding, RewindReport, StepKind, Window};
 use crate::relations::{PartitionNote, Relations};
-use crate::units::ClusterNumber;
+use crate::units::TopicNumber;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One finding for each group and topic, without ids.
@@ -25,18 +25,21 @@ pub fn judge(relations: &Relations, examples: Examples) -> Vec<Finding> {
         return Vec::new();
     }
     let given = given(relations);
-    let mut by_group: BTreeMap<(ClusterNumber, &str, &str), (Vec<&Rewind>, Stored)> = BTreeMap::new();
+    let mut by_group: BTreeMap<_, (Vec<&Rewind>, Stored)> = BTreeMap::new();
     for (rewind, twice) in relations.rewinds.iter().zip(surplus(relations)) {
-        let (steps, stored) = by_group.entry((rewind.cluster, &rewind.group, &rewind.topic)).or_default();
+        let place = (rewind.cluster, rewind.group.as_str(), rewind.topic.as_str(), rewind.topic_number);
+        let (steps, stored) = by_group.entry(place).or_default();
         steps.push(rewind);
         stored.twice += twice;
-        if !given.contains(&(rewind.cluster, rewind.topic.as_str(), rewind.partition)) {
+        if rewind.namesakes == Some(Namesakes::Here) && rewind.topic_number.is_none() {
+            stored.of_several = true;
+        } else if !rewind.topic_number.is_some_and(|topic| given.contains(&(topic, rewind.partition))) {
             stored.not_given.insert(rewind.partition);
         }
     }
     by_group
         .into_iter()
-        .map(|((_, group, topic), (steps, stored))| of_group(group, topic, &steps, &stored, examples))
+        .map(|((_, group, topic, _), (steps, stored))| of_group(group, topic, &steps, &stored, examples))
         .collect()
 }
 
@@ -47,13 +50,22 @@ struct Stored {
     twice: usize,
     /// Partitions of which nothing was given.
     not_given: BTreeSet<i32>,
+    /// Whether it is not known in which of several topics of the name that would be.
+    of_several: bool,
+}
+
+impl Stored {
+    /// Whether all of it could be looked at.
+    fn is_known(&self) -> bool {
+        self.not_given.is_empty() && !self.of_several
+    }
 }
 
 impl Stored {
     fn words(&self, topic: &str, are_shown: bool) -> Vec<String> {
         let mut words = Vec::new();
         match self.twice {
-            0 if !self.not_given.is_empty() => {}
+            0 if !self.is_known() => {}
             0 if are_shown => words.push(
                 "no record in between is a surplus copy among what was read: it was read twice, not written twice"
                     .to_owned(),
@@ -72,17 +84,19 @@ impl Stored {
                 "of {topic}-{first}{more} nothing was given: whether records in between are stored twice is not known"
             ));
         }
+        if self.of_several {
+            words.push(format!(
+                "in which topic {topic} these records would be is not told, nor whether they are stored twice"
+            ));
+        }
         words
     }
 }
 
 /// The partitions of which something was read.
-fn given(relations: &Relations) -> BTreeSet<(ClusterNumber, &str, i32)> {
-    let place = |note: &'_ PartitionNote| {
-        let topic = relations.topics.get(usize::try_from(note.topic).ok()?)?;
-        Some((note.cluster, topic.name.as_str(), note.partition))
-    };
-    relations.partitions.iter().filter_map(place).collect()
+fn given(relations: &Relations) -> BTreeSet<(TopicNumber, i32)> {
+    let place = |note: &PartitionNote| (TopicNumber(note.topic), note.partition);
+    relations.partitions.iter().map(place).collect()
 }
 
 /// A step back in one sentence of the story of a log.
@@ -141,22 +155,17 @@ pub fn reported(rewind: &Rewind) -> RewindReport {
 
 /// How many surplus copies stand between the two positions of each step back.
 fn surplus(relations: &Relations) -> Vec<usize> {
-    // A topic by the first of its name: names are told apart by the cluster.
-    let topic = |name: &str| relations.topics.iter().position(|topic| topic.name == name);
-    let topic = |name: &str| topic(name).and_then(|topic| i64::try_from(topic).ok());
     let mut ends: Vec<([i64; 4], usize)> = Vec::new();
     for (at, rewind) in relations.rewinds.iter().enumerate() {
-        let Some(topic) = topic(&rewind.topic) else { continue };
+        let Some(topic) = rewind.topic_number else { continue };
         for offset in [rewind.again_from(), rewind.again_to()] {
-            ends.push(([rewind.cluster.0.into(), topic, rewind.partition.into(), offset.0], at));
+            ends.push(([rewind.cluster.0.into(), topic.0.into(), rewind.partition.into(), offset.0], at));
         }
     }
-    let of_topic: Vec<Option<i64>> = relations.topics.iter().map(|one| topic(&one.name)).collect();
     ends.sort_unstable();
     let places = relations.groups.pairs().filter_map(|pair| {
         let note = relations.partition(pair.later.partition)?;
-        let topic = of_topic.get(usize::try_from(note.topic).ok()?).copied().flatten()?;
-        Some([note.cluster.0.into(), topic, note.partition.into(), pair.later.offset.0])
+        Some([note.cluster.0.into(), note.topic.into(), note.partition.into(), pair.later.offset.0])
     });
     let mut below = 0_usize;
     // What stands below the first of the two ends, and then what stands between them.
@@ -183,11 +192,14 @@ fn of_group(group: &str, topic: &str, steps: &[&Rewind], stored: &Stored, exampl
     let title = title(group, topic, steps, are_shown);
     let mut finding = finding(Code::ConsumerRewind, confidence, title);
     about(&mut finding, steps.iter().map(|step| (topic, step.partition)));
+    of_topics(&mut finding, steps.iter().filter_map(|step| step.topic_number));
     let times = || steps.iter().filter_map(|step| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
     finding.facts = capped(steps.iter().map(|step| words(step)), "steps back");
     finding.facts.extend(stored.words(topic, are_shown));
-    finding.alternatives.push(if stored.not_given.is_empty() {
+    let anew: BTreeSet<&Namesakes> = steps.iter().filter_map(|step| step.namesakes.as_ref()).collect();
+    finding.facts.extend(anew.iter().take(1).map(|namesakes| made_anew(topic, namesakes)));
+    finding.alternatives.push(if stored.is_known() {
         dropped("duplicate", "a position says what was read, not what is stored")
     } else {
         kept(
@@ -214,7 +226,12 @@ fn of_group(group: &str, topic: &str, steps: &[&Rewind], stored: &Stored, exampl
             "a member that had lost the partition may commit late; the next commit stands behind the old position",
         ));
     }
-    if steps.iter().any(|step| step.kind == RewindKind::AfterDeletion) {
+    if !anew.is_empty() {
+        finding.alternatives.push(kept(
+            "topic made anew",
+            "the two positions may be of two topics of one name: then their offsets mean other records, and nothing was read twice",
+        ));
+    } else if steps.iter().any(|step| step.kind == RewindKind::AfterDeletion) {
         finding.alternatives.push(kept(
             "topic made anew",
             "the position had been deleted, and no topic id tells whether its offsets mean the same records",
@@ -235,9 +252,21 @@ fn of_group(group: &str, topic: &str, steps: &[&Rewind], stored: &Stored, exampl
     finding
 }
 
+/// What shows that the topic was deleted and made anew.
+fn made_anew(topic: &str, namesakes: &Namesakes) -> String {
+    let which = "which of them a position is of, no commit tells";
+    match namesakes {
+        Namesakes::Here => format!("several topics of this cluster are called {topic}; {which}"),
+        Namesakes::Deleted(directory) => format!(
+            "{directory} waits for its deletion, of another topic id: topic {topic} was deleted and made anew; {which}"
+        ),
+    }
+}
+
 /// How sure it is that records were read again.
 fn confidence(step: &Rewind) -> Confidence {
     match (step.kind, step.then) {
+        _ if step.namesakes.is_some() => Confidence::Possible,
         (RewindKind::AfterDeletion, _) | (_, Then::Nothing) => Confidence::Possible,
         _ if step.again_from() >= step.again_to() => Confidence::Possible,
         (_, Then::WentThrough(next)) if next > step.again_from() => Confidence::Certain,
@@ -348,7 +377,7 @@ fn words(step: &Rewind) -> String {
 mod tests {
     use super::*;
     use crate::relations::TopicNote;
-    use crate::units::Offset;
+    use crate::units::{ClusterNumber, Offset};
 
     fn step(kind: RewindKind, members: Option<u32>, then: Then) -> Rewind {
         Rewind {
@@ -358,6 +387,8 @@ mod tests {
             caught_up_at: None,
             log_start: None,
             log_end: None,
+            topic_number: Some(TopicNumber(0)),
+            namesakes: None,
             cluster: ClusterNumber(0),
             group: "billing".to_owned(),
             topic: "orders".to_owned(),
@@ -404,6 +435,24 @@ mod tests {
             "{:?}",
             finding.facts
         );
+    }
+
+    #[test]
+    fn positions_of_two_topics_of_one_name_do_not_show_that_anything_was_read_again() {
+        for (namesakes, fact) in [
+            (
+                Namesakes::Deleted("data/orders-3.ab-delete".to_owned()),
+                "data/orders-3.ab-delete waits for its deletion",
+            ),
+            (Namesakes::Here, "several topics of this cluster are called orders"),
+        ] {
+            let step = step(RewindKind::SteppedBack, Some(0), Then::WentThrough(Offset(12)));
+            let finding = judged(vec![Rewind { namesakes: Some(namesakes), ..step }]).remove(0);
+            assert_eq!(finding.confidence, Confidence::Possible);
+            assert!(title(&finding).ends_with("perhaps read twice"), "{finding:?}");
+            assert!(finding.facts.iter().any(|told| told.starts_with(fact)), "{:?}", finding.facts);
+            assert!(finding.alternatives.iter().any(|rival| rival.code == "topic made anew" && rival.kept));
+        }
     }
 
     #[test]

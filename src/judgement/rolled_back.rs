@@ -5,7 +5,7 @@
 //! they were rolled back and that no other record of the topic holds them, not what was meant.
 
 use super::Partition;
-use super::draft::{about, count, finding, kept, lines};
+use super::draft::{about_logs, count, finding, kept, lines};
 use super::duplicates::Examples;
 use super::transactions::shown;
 use crate::facts::{Outcome, PartitionFacts, TransactionSpan};
@@ -56,7 +56,7 @@ fn of_topic(of: &RolledBack<'_>) -> Finding {
     let were = if of.events == 1 { "was" } else { "were" };
     let title = format!("{topic}: {events} of aborted transactions {were} not written again");
     let mut finding = finding(Code::AbortedNotRetried, Confidence::Likely, title);
-    about(&mut finding, of.first.iter().map(|&((context, _), _)| (topic, context.partition)));
+    about_logs(&mut finding, of.first.iter().map(|&((context, _), _)| context));
     let places: Vec<String> = of
         .first
         .iter()

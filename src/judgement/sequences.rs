@@ -8,16 +8,13 @@
 
 use super::Partition;
 use super::collisions::{Copies, is_of_second_writer, is_reuse};
-use super::draft::{about, at, by_topic, capped, count, dropped, finding, kept, lines, place};
+use super::draft::{about, at, capped, count, dropped, each_topic, finding, kept, lines, place};
 use crate::facts::{SequenceStep, StepKind};
 use crate::finding::{Code, Confidence, Finding, Window};
 use crate::units::Offset;
 
 pub(super) fn judge(partitions: &[Partition<'_>], copies: Copies<'_>) -> Vec<Finding> {
-    by_topic(partitions)
-        .into_iter()
-        .filter_map(|(topic, partitions)| in_topic(topic, &partitions, copies))
-        .collect()
+    each_topic(partitions, |(topic, _), partitions| in_topic(topic, partitions, copies))
 }
 
 /// Whether the step is told here, and not as a duplicate or a collision.
@@ -35,7 +32,7 @@ fn is_anomaly(step: &SequenceStep, copies: Copies<'_>) -> bool {
 fn in_topic(topic: &str, partitions: &[Partition<'_>], copies: Copies<'_>) -> Option<Finding> {
     let mut steps: Vec<(i32, &SequenceStep)> = Vec::new();
     for (context, facts) in partitions {
-        let is_copy = |step: &SequenceStep| copies.hold(topic, context.partition, step);
+        let is_copy = |step: &SequenceStep| copies.hold(context, step);
         let of_collision = |step: &SequenceStep| match copies {
             Copies::Are(_) => is_of_second_writer(step, &facts.steps, is_copy),
             Copies::Unknown => false,
@@ -161,6 +158,7 @@ mod tests {
     use crate::facts::PartitionContext;
     use crate::facts::script::fold_in;
     use crate::judgement::collisions::BatchPlaces;
+    use crate::units::TopicNumber;
 
     fn judged(script: &str) -> Vec<Finding> {
         let (context, facts) = fold_in(PartitionContext::default(), script);
@@ -178,7 +176,7 @@ mod tests {
     #[test]
     fn a_batch_that_holds_copies_or_begins_again_at_0_is_told_elsewhere() {
         let (context, facts) = fold_in(PartitionContext::default(), "D 5/1 30..34; D 5/0 7..7; D 5/1 0..1");
-        let copies = BatchPlaces::from([("orders".to_owned(), 0, 5)]);
+        let copies = BatchPlaces::from([(TopicNumber(0), 0, 5)]);
         assert!(judge(&[(&context, &facts)], Copies::Are(&copies)).is_empty());
         let findings = judge(&[(&context, &facts)], Copies::Are(&BatchPlaces::new()));
         assert_eq!(findings[0].facts.len(), 1);

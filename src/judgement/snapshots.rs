@@ -11,14 +11,14 @@
 //! `loadFromSnapshot`, `removeStraySnapshots`).
 
 use super::Partition;
-use super::draft::{about, by_topic, capped, count, dropped, finding, kept, lines};
+use super::draft::{about, capped, count, dropped, each_topic, finding, kept, lines};
 use crate::facts::{PartitionContext, Snapshot, SnapshotConflict, SnapshotConflictKind};
 use crate::finding::{Code, Confidence, Finding, SnapshotDifference};
 use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
-    by_topic(partitions).into_iter().filter_map(|(topic, partitions)| in_topic(topic, &partitions)).collect()
+    each_topic(partitions, |(topic, _), partitions| in_topic(topic, partitions))
 }
 
 fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {

@@ -18,7 +18,7 @@
 //! decision and committed by a later one were two transactions.
 
 use super::decisions::{Decision, STEP_MS, TOGETHER_MS};
-use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
+use super::draft::{about_logs, at, capped, count, dropped, finding, kept, lines};
 use super::transactions::{Placed, shown};
 use super::{Decisions, Partition};
 use crate::facts::{EmptyMarker, Outcome, TimestampType, TransactionSpan};
@@ -133,7 +133,7 @@ fn told_of(evidence: Evidence, pairs: &[Pair<'_>]) -> Finding {
         Evidence::ProducersTimes | Evidence::CloseTimes => finding.severity = Severity::Low,
     }
     let places = || pairs.iter().flat_map(|(committed, aborted)| [committed, aborted]);
-    about(&mut finding, places().map(|((context, _), _)| (context.topic.as_str(), context.partition)));
+    about_logs(&mut finding, places().map(|&((context, _), _)| context));
     let times = || places().filter_map(|(_, span)| span.marker_timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
     finding.facts = capped(pairs.iter().map(|pair| line(evidence, pair)), "transactions");

@@ -8,14 +8,14 @@
 //! Markers without data, and repeated ones, are innocent (KIP-98, KIP-890, KAFKA-10702).
 
 use super::coordinator::{self, Fate, Told};
-use super::draft::{about, at, capped, count, dropped, finding, kept, lines};
+use super::draft::{about_logs, at, capped, count, dropped, finding, kept, lines};
 use super::elsewhere::{self, Elsewhere};
 use super::ways_to_end::{self, Standing};
 use super::{Beside, Partition, torn};
 use crate::facts::{Outcome, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
 use crate::finding::phrase::{duration, offsets};
 use crate::finding::{Code, Confidence, Finding, Transaction, Window};
-use crate::units::ProducerId;
+use crate::units::{ClusterNumber, ProducerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Open transactions of so many producers have findings of their own; the others share one.
@@ -36,13 +36,14 @@ pub(super) fn judge(partitions: &[Partition<'_>], beside: Beside<'_>) -> Vec<Fin
 pub(super) type Placed<'a> = (Partition<'a>, &'a TransactionSpan);
 
 fn open(partitions: &[Partition<'_>], beside: Beside<'_>) -> Vec<Finding> {
-    let mut by_producer: BTreeMap<ProducerId, Vec<Placed<'_>>> = BTreeMap::new();
+    let mut by_producer: BTreeMap<(ClusterNumber, ProducerId), Vec<Placed<'_>>> = BTreeMap::new();
     for &(context, facts) in partitions.iter().filter(|(context, _)| !context.internal) {
         for span in &facts.transactions {
             // A marker that cannot be read, or is missing, ended it, nobody knows how; the coverage, or
             // the missing offsets, say so.
             if span.is_without_end() {
-                by_producer.entry(span.producer_id).or_default().push(((context, facts), span));
+                let producer = (context.cluster, span.producer_id);
+                by_producer.entry(producer).or_default().push(((context, facts), span));
             }
         }
     }
@@ -77,7 +78,7 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
     let unreadable = list.iter().any(|&((_, facts), span)| marker_may_be_lost(facts, span));
     let confidence = if unreadable { Confidence::Possible } else { Confidence::Certain };
     let mut finding = finding(Code::TransactionOpen, confidence, title);
-    about(&mut finding, list.iter().map(|&((context, _), _)| (context.topic.as_str(), context.partition)));
+    about_logs(&mut finding, list.iter().map(|&((context, _), _)| context));
     let newest = list.iter().filter_map(|((_, facts), _)| facts.last_timestamp).max();
     finding.window = Some(Window::new(since, newest.max(since)));
     finding.facts =
@@ -251,7 +252,7 @@ fn anomaly(steps: &[(&PartitionContext, &SequenceStep)], title: String) -> Optio
         return None;
     }
     let mut finding = finding(Code::TransactionAnomaly, Confidence::Likely, title);
-    about(&mut finding, steps.iter().map(|(context, _)| (context.topic.as_str(), context.partition)));
+    about_logs(&mut finding, steps.iter().map(|(context, _)| *context));
     let times = || steps.iter().filter_map(|(_, step)| step.timestamp);
     finding.window = Some(Window::new(times().min(), times().max()));
     Some(finding)

@@ -98,8 +98,8 @@ pub struct PositionNote {
     pub cluster: ClusterNumber,
     /// The group.
     pub group: String,
-    /// The topic that it reads.
-    pub topic: String,
+    /// The topic that it reads, by its index in [`Relations::topics`].
+    pub topic: u32,
     /// The partition.
     pub partition: i32,
     /// The largest position that it committed.

@@ -70,6 +70,15 @@ pub struct GroupPosition {
     /// read no commit tells.
     #[serde(default)]
     pub begun_again: u64,
+    /// How often a commit named another topic id than the one before: the topic had been deleted and made anew, and
+    /// positions before and behind that mean other records.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub topic_made_anew: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One commit.
@@ -204,6 +213,7 @@ impl GroupPosition {
             commits_omitted: position.count.saturating_sub(listed),
             rewinds: rewinds.iter().map(|rewind| reported(rewind)).collect(),
             begun_again: position.begun_again,
+            topic_made_anew: position.made_anew,
         }
     }
 }

@@ -71,6 +71,7 @@ const NAMES: &[&str] = &[
     "topic",
     "topics",
     "topicId",
+    "topicIds",
     "topicName",
     "sourceTopic",
     "directory",

@@ -9,6 +9,7 @@ use crate::candidates::DigestKey;
 use crate::facts::PartitionContext;
 use crate::finding::Finding;
 use crate::input::Inventory;
+use crate::judgement::TopicLabel;
 use crate::relations::Relations;
 use crate::spill::Sorter;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,7 @@ pub(in crate::audit) struct Known<'a> {
     pub(in crate::audit) findings: &'a [Finding],
     /// The topics by which records are counted.
     pub(in crate::audit) topics: &'a Topics,
-    pub(in crate::audit) topic_ids: &'a BTreeMap<String, String>,
+    pub(in crate::audit) topic_labels: &'a [TopicLabel],
     pub(in crate::audit) digest_key: DigestKey,
     pub(in crate::audit) results: &'a dyn Fn() -> Sorter<Found>,
     pub(in crate::audit) wanted: &'a dyn Fn() -> Sorter<Wanted>,

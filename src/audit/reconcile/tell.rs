@@ -270,7 +270,7 @@ impl<'k> Telling<'k> {
         }
         let mut ids: Vec<BTreeSet<String>> = vec![BTreeSet::new(); self.more_places.len()];
         let all = SurplusChoice::default();
-        duplicates::in_parts(self.known.relations, &all, self.known.topic_ids, |finding| {
+        duplicates::in_parts(self.known.relations, &all, self.known.topic_labels, |finding| {
             for copy in finding.groups.into_iter().flat_map(|group| group.copies) {
                 for &index in wanted.get(&(copy.directory, copy.offset)).into_iter().flatten() {
                     if let Some(ids) = ids.get_mut(index) {

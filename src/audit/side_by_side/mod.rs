@@ -119,13 +119,15 @@ fn compare_all(
             || siblings.iter().any(|siblings| siblings.contains(at))
     };
     let at_once = Deferral::never();
+    let topics = Topics::of(&inventory);
     let subjects: Vec<Subject<'_>> = inventory
         .partitions
         .iter()
         .zip(&matched)
         .enumerate()
         .map(|(at, (dir, plan))| {
-            let chosen = Chosen { plan, routing: None, sought: None, deferral: &at_once };
+            let chosen =
+                Chosen { topic: topics.number_of(at), plan, routing: None, sought: None, deferral: &at_once };
             let mut subject = subject(&inventory, at, dir, mirrored(at), chosen, &internal, options);
             if !in_pair(at) && !mirrored(at) {
                 subject.segments.clear();
@@ -223,7 +225,7 @@ fn compare_all(
             answer.findings.push(finding);
         }
     }
-    judgement::identify(&mut answer.findings, &std::collections::BTreeMap::new());
+    judgement::identify(&mut answer.findings, &[]);
     let most = if listed == usize::MAX { usize::MAX } else { EVENTS };
     let beside = (answer.findings.as_slice(), &internal);
     let shares = (&share(shares.relations), &producers);
@@ -236,7 +238,7 @@ fn compare_all(
         inventory: &inventory,
         leaders: &every,
         led: &every,
-        topics: &Topics::of(&inventory),
+        topics: &topics,
         plans: &[],
         outcomes: &outcomes,
         contexts: &contexts,

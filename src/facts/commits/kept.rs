@@ -1,7 +1,7 @@
 //! What is kept of commits: steps back, positions, generations.
 
 use crate::format::internal::consumer_offsets::{GroupGeneration, GroupProtocol};
-use crate::units::{ClusterNumber, LeaderEpoch, Offset, ProducerId};
+use crate::units::{ClusterNumber, LeaderEpoch, Offset, ProducerId, TopicNumber};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -56,6 +56,21 @@ pub struct Rewind {
     /// Where the log ends that is here: what lies behind was never in it, or is cut off, or came later.
     #[serde(default)]
     pub log_end: Option<Offset>,
+    /// Which of the topics that are here it is; `None` where it is none of them, or may be several.
+    #[serde(default)]
+    pub topic_number: Option<TopicNumber>,
+    /// What shows that several topics bore the name, where no commit tells which of them is meant.
+    #[serde(default)]
+    pub namesakes: Option<Namesakes>,
+}
+
+/// Topics of one name in one cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Namesakes {
+    /// Several are here.
+    Here,
+    /// This directory of another topic id waits for its deletion.
+    Deleted(String),
 }
 
 impl Rewind {
@@ -188,6 +203,8 @@ pub struct Position {
     /// How often it was deleted, and a consumer committed it again where it had been or behind: from where that one
     /// read no commit tells.
     pub begun_again: u64,
+    /// How often a commit named another topic id than the one before: the topic had been deleted and made anew.
+    pub made_anew: u64,
     /// The time and the generation of the last one.
     pub(super) last_commit: Option<(Option<i64>, i32)>,
     /// The record in which the last one stands, while it stands.

@@ -36,11 +36,9 @@ pub(super) fn by(episode: &Episode<'_>) -> Vec<ConsumedBy> {
 
 /// The groups that read a partition, each with the largest position that it committed there.
 fn positions(relations: &Relations, at: u32) -> Vec<(&str, Offset)> {
-    let note = pair::partition(relations, at);
-    let topic = note.and_then(|note| relations.topics.get(usize::try_from(note.topic).ok()?));
-    let Some((note, topic)) = note.zip(topic) else { return Vec::new() };
+    let Some(note) = pair::partition(relations, at) else { return Vec::new() };
     let here = relations.positions.iter().filter(|position| {
-        (position.cluster, &position.topic, position.partition) == (note.cluster, &topic.name, note.partition)
+        (position.cluster, position.topic, position.partition) == (note.cluster, note.topic, note.partition)
     });
     here.map(|position| (position.group.as_str(), position.highest)).collect()
 }

@@ -10,6 +10,7 @@ use crate::finding::{
 use crate::plan::Contents;
 use crate::relations::{RelatedPair, Relations, SessionNote, StoredCopy, TopicNote};
 use crate::spill::Shelf;
+use crate::units::TopicNumber;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -509,7 +510,7 @@ impl<'r> Episode<'r> {
             last_time = Some(last_time.map_or(time, |last| last.max(time)));
         }
         let partitions = self.partitions();
-        let topics = self.topics_of(&partitions);
+        let (topics, topic_numbers) = self.topics_of(&partitions);
         let (unlisted, unlisted_seen) = match self.code {
             Code::RestoredCopy => restored::unlisted(self),
             _ => (0, 0),
@@ -522,10 +523,8 @@ impl<'r> Episode<'r> {
             confidence: words.confidence,
             title: words.title,
             topics,
-            partitions: partitions
-                .into_iter()
-                .map(|(topic, partition)| TopicPartition { topic, partition })
-                .collect(),
+            topic_numbers,
+            partitions: self.named(partitions),
             counts: Counts {
                 groups: count(self.groups) + unlisted,
                 surplus_records: count(self.surplus) + unlisted,
@@ -547,30 +546,43 @@ impl<'r> Episode<'r> {
         }
     }
 
-    /// The partitions that hold surplus copies, by their names.
-    fn partitions(&self) -> BTreeSet<(String, i32)> {
+    /// The partitions that hold surplus copies, by the indexes of their topics.
+    fn partitions(&self) -> BTreeSet<(u32, i32)> {
         let note = |pair: Pair<'_>| pair.partition(&pair.later).map(|note| (note.topic, note.partition));
-        let partitions: BTreeSet<(u32, i32)> = self.pairs().filter_map(note).collect();
-        let topic_of = |at: u32| {
-            let topic = usize::try_from(at).ok().and_then(|at| self.relations.topics.get(at));
-            topic.map_or_else(String::new, |topic| topic.name.clone())
-        };
-        partitions.into_iter().map(|(topic, partition)| (topic_of(topic), partition)).collect()
+        self.pairs().filter_map(note).collect()
     }
 
-    /// Several where topics are joined; the one with the finding comes first.
-    fn topics_of(&self, partitions: &BTreeSet<(String, i32)>) -> Vec<String> {
+    /// The same by their names.
+    fn named(&self, partitions: BTreeSet<(u32, i32)>) -> Vec<TopicPartition> {
+        let named = |(topic, partition)| {
+            let topic = self.name_of(topic).unwrap_or_default().to_owned();
+            TopicPartition { topic, partition }
+        };
+        let named: BTreeSet<TopicPartition> = partitions.into_iter().map(named).collect();
+        named.into_iter().collect()
+    }
+
+    fn name_of(&self, topic: u32) -> Option<&str> {
+        let topic = usize::try_from(topic).ok().and_then(|at| self.relations.topics.get(at));
+        topic.map(|topic| topic.name.as_str())
+    }
+
+    /// Several where topics are joined; the one with the finding comes first. And their numbers.
+    fn topics_of(&self, partitions: &BTreeSet<(u32, i32)>) -> (Vec<String>, Vec<TopicNumber>) {
+        let mut numbers: Vec<u32> = partitions.iter().map(|(topic, _)| *topic).chain([self.topic]).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
         let mut topics = vec![self.topic_name().to_owned()];
-        for (topic, _) in partitions {
-            if !topics.contains(topic) && !topic.is_empty() {
-                topics.push(topic.clone());
+        for name in numbers.iter().filter_map(|topic| self.name_of(*topic)) {
+            if !name.is_empty() && !topics.iter().any(|known| known == name) {
+                topics.push(name.to_owned());
             }
         }
-        topics
+        (topics, numbers.into_iter().map(TopicNumber).collect())
     }
 
-    /// The topics of the finding.
-    pub(super) fn topics(&self) -> Vec<String> {
+    /// The topics of the finding, and their numbers.
+    pub(super) fn topics(&self) -> (Vec<String>, Vec<TopicNumber>) {
         self.topics_of(&self.partitions())
     }
 

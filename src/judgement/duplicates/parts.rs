@@ -5,9 +5,8 @@ use super::episode::Episode;
 use super::gather::gather;
 use crate::error::AuditError;
 use crate::finding::{Finding, Group};
-use crate::judgement::identify::{id, order};
+use crate::judgement::identify::{TopicLabel, id, order};
 use crate::relations::Relations;
-use std::collections::BTreeMap;
 
 /// Surplus copies in one part.
 const PART: usize = 1_000;
@@ -21,7 +20,7 @@ const PART: usize = 1_000;
 pub fn in_parts<E: From<AuditError>>(
     relations: &Relations,
     choice: &SurplusChoice,
-    topic_ids: &BTreeMap<String, String>,
+    topics: &[TopicLabel],
     mut each: impl FnMut(Finding) -> Result<(), E>,
 ) -> Result<(), E> {
     let episodes = gather(relations);
@@ -29,8 +28,10 @@ pub fn in_parts<E: From<AuditError>>(
     let mut heads: Vec<(Finding, Episode<'_>)> = narrowed
         .map(|(episode, _)| {
             let groups = episode.twos().take(1).collect();
-            let mut head = Finding { topics: episode.topics(), groups, ..Finding::empty(episode.code) };
-            head.id = id(&head, topic_ids);
+            let (topics_of, topic_numbers) = episode.topics();
+            let mut head =
+                Finding { topics: topics_of, topic_numbers, groups, ..Finding::empty(episode.code) };
+            head.id = id(&head, topics);
             (head, episode)
         })
         .collect();

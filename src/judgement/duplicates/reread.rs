@@ -13,7 +13,7 @@ use crate::finding::Finding;
 use crate::finding::phrase::group_named;
 use crate::judgement::rewinds;
 use crate::relations::{Relations, SessionNote};
-use crate::units::ClusterNumber;
+use crate::units::TopicNumber;
 use std::collections::BTreeMap;
 
 /// How far a commit may be from the output that it goes with: `auto.commit.interval.ms` is five seconds by default.
@@ -22,23 +22,20 @@ const COMMITS_APART_MS: i64 = 60 * 1000;
 const NEVER_BACK_MS: i64 = 15 * 60 * 1000;
 
 /// A partition as a step back names it.
-type Place<'r> = (ClusterNumber, &'r str, i32);
+type Place = (TopicNumber, i32);
 
 /// The steps back by topic and partition, in order of time.
 struct Steps<'r> {
     relations: &'r Relations,
-    by_place: BTreeMap<Place<'r>, Vec<(i64, &'r Rewind)>>,
+    by_place: BTreeMap<Place, Vec<(i64, &'r Rewind)>>,
 }
 
 impl<'r> Steps<'r> {
     fn of(relations: &'r Relations) -> Self {
         let mut by_place: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for step in relations.rewinds.iter().filter(|step| step.kind == RewindKind::SteppedBack) {
-            if let Some(at) = step.timestamp {
-                by_place
-                    .entry((step.cluster, step.topic.as_str(), step.partition))
-                    .or_default()
-                    .push((at, step));
+            if let Some((at, topic)) = step.timestamp.zip(step.topic_number) {
+                by_place.entry((topic, step.partition)).or_default().push((at, step));
             }
         }
         for steps in by_place.values_mut() {
@@ -52,8 +49,7 @@ impl<'r> Steps<'r> {
     fn between(&self, pair: &Pair<'_>) -> Option<&'r Rewind> {
         let read = pair.later.reread?;
         let note = partition(self.relations, read.partition)?;
-        let topic = self.relations.topics.get(usize::try_from(note.topic).ok()?)?;
-        let steps = self.by_place.get(&(note.cluster, topic.name.as_str(), note.partition))?;
+        let steps = self.by_place.get(&(TopicNumber(note.topic), note.partition))?;
         let (earlier, later) = (pair.earlier.timestamp?, pair.later.timestamp?);
         let wrote_it = |session: &SessionNote| {
             let spans = session.spans.iter().filter_map(|span| partition(self.relations, span.partition));

@@ -18,11 +18,11 @@ mod copied;
 mod leader_epochs;
 mod old_tail;
 
-use super::draft::{about, finding, kept};
+use super::draft::{Topic, about, finding, kept, of_topics};
 use crate::compare::{Comparison, Difference, DifferenceKind, Epochs, Side, TailFate};
 use crate::facts::UncleanElection;
 use crate::finding::{Alternative, Code, Confidence, DivergentRange, Finding};
-use crate::units::{LeaderEpoch, Offset};
+use crate::units::{LeaderEpoch, Offset, TopicNumber};
 use old_tail::{Ends, OldTail};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -35,6 +35,8 @@ const RANGES: usize = 20;
 pub struct ReplicaPair<'a> {
     /// The topic's name.
     pub topic: &'a str,
+    /// Which topic of that name.
+    pub topic_number: TopicNumber,
     /// The partition's number.
     pub partition: i32,
     /// The one that leads; side A of the comparison.
@@ -256,32 +258,33 @@ impl ReplicaPair<'_> {
 /// The findings about replicas, without ids.
 #[must_use]
 pub fn judge(pairs: &[ReplicaPair<'_>]) -> Vec<Finding> {
-    let mut tails: BTreeMap<(&str, Ends), Vec<(&ReplicaPair<'_>, OldTail)>> = BTreeMap::new();
-    let mut apart: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
-    let mut stamped: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
-    let mut copied: BTreeMap<&str, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
+    let mut tails: BTreeMap<(Topic<'_>, Ends), Vec<(&ReplicaPair<'_>, OldTail)>> = BTreeMap::new();
+    let mut apart: BTreeMap<Topic<'_>, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
+    let mut stamped: BTreeMap<Topic<'_>, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
+    let mut copied: BTreeMap<Topic<'_>, Vec<&ReplicaPair<'_>>> = BTreeMap::new();
     for pair in pairs {
+        let topic = (pair.topic, pair.topic_number);
         if copied::applies(pair) {
-            copied.entry(pair.topic).or_default().push(pair);
+            copied.entry(topic).or_default().push(pair);
         }
         let reading = pair.reading();
         match reading {
             Some(Reading::OldTail(old)) => {
                 let tail = OldTail::of(pair, old);
-                tails.entry((pair.topic, tail.ends())).or_default().push((pair, tail));
+                tails.entry((topic, tail.ends())).or_default().push((pair, tail));
             }
-            Some(Reading::Apart) => apart.entry(pair.topic).or_default().push(pair),
+            Some(Reading::Apart) => apart.entry(topic).or_default().push(pair),
             None => {}
         }
         let is_stamped = pair.comparison.differences.iter().any(|d| d.kind == DifferenceKind::LeaderEpoch);
         if is_stamped && !matches!(reading, Some(Reading::OldTail(_))) {
-            stamped.entry(pair.topic).or_default().push(pair);
+            stamped.entry(topic).or_default().push(pair);
         }
     }
-    let tails = tails.iter().map(|((topic, ends), tails)| old_tail::finding(topic, *ends, tails));
-    let apart = apart.iter().map(|(topic, pairs)| apart::finding(topic, pairs));
-    let stamped = stamped.iter().map(|(topic, pairs)| leader_epochs::finding(topic, pairs));
-    let copied = copied.iter().map(|(topic, pairs)| copied::finding(topic, pairs));
+    let tails = tails.iter().map(|(((topic, _), ends), tails)| old_tail::finding(topic, *ends, tails));
+    let apart = apart.iter().map(|((topic, _), pairs)| apart::finding(topic, pairs));
+    let stamped = stamped.iter().map(|((topic, _), pairs)| leader_epochs::finding(topic, pairs));
+    let copied = copied.iter().map(|((topic, _), pairs)| copied::finding(topic, pairs));
     copied.chain(tails).chain(apart).chain(stamped).collect()
 }
 
@@ -295,6 +298,7 @@ fn draft<'a>(
     let confidence = pairs.clone().map(|pair| pair.kinship.confidence()).min();
     let mut finding = finding(code, confidence.unwrap_or(Confidence::Possible), title);
     about(&mut finding, pairs.clone().map(|pair| (topic, pair.partition)));
+    of_topics(&mut finding, pairs.clone().map(|pair| pair.topic_number));
     let mut kinships: Vec<Kinship> = pairs.map(|pair| pair.kinship).collect();
     kinships.sort_unstable();
     kinships.dedup();

@@ -27,6 +27,7 @@ fn pair(comparison: Comparison) -> ReplicaPair<'static> {
         may_be_tiered: false,
     };
     ReplicaPair {
+        topic_number: TopicNumber(0),
         topic: "orders",
         partition: 0,
         leading: replica("data-3/orders-0", 3, NEW, leading_end),

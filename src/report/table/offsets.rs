@@ -166,6 +166,19 @@ fn position_of(page: &mut Page, position: &GroupPosition) {
     if more > 0 {
         page.paragraph(4, &format!("… and {} more steps back in the JSON", number(more)));
     }
+    if position.topic_made_anew > 0 {
+        let times = match position.topic_made_anew {
+            1 => String::new(),
+            times => format!(" {} times", number(times)),
+        };
+        page.item(
+            4,
+            &format!(
+                "the topic was deleted and made anew{times}, by the topic ids in the commits: positions of before mean other \
+                 records, and a lower one behind that is no step back"
+            ),
+        );
+    }
     if position.begun_again > 0 {
         let times = match position.begun_again {
             1 => String::new(),
