@@ -249,7 +249,7 @@ pub type Shown = (Event, Vec<usize>);
 #[expect(missing_debug_implementations, reason = "it is there while events are sorted alone")]
 pub struct OfCopies<'a> {
     happened: Happened<'a>,
-    topics: BTreeMap<String, i64>,
+    topics: Ranks,
     /// By place: which of the logs shows the event (from 1; 0 stands for all of them together), which of its events it
     /// is, its time, and what stands for its words.
     sorter: Sorter<[i64; 10]>,
