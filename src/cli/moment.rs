@@ -4,6 +4,7 @@
 //! of `--tz`; `2h ago` counts back from `--as-of`, never from the clock, because a report depends on
 //! bytes and options alone. A span is `14d`, `36h`, `1h30m`, or milliseconds.
 
+use crate::expected::wall_time;
 use crate::finding::rfc3339;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -64,17 +65,18 @@ impl Moment {
     /// # Errors
     /// A sentence for a time that counts back from nothing, or that the zone does not have.
     pub(super) fn millis(self, edge: Edge, zone: &TimeZone, as_of: Option<i64>) -> Result<i64, String> {
-        let of_wall = |wall: DateTime| {
+        // A day begins with what a clock shows first, also where it leaves midnight out.
+        let of_day = |wall: DateTime| {
             zone.to_timestamp(wall).map(Timestamp::as_millisecond).map_err(|error| format!("{wall}: {error}"))
         };
         match self {
             Self::At(millis) => Ok(millis),
-            Self::Wall(wall) => of_wall(wall),
+            Self::Wall(wall) => wall_time(wall, zone),
             Self::Day(day) => match edge {
-                Edge::First => of_wall(day.at(0, 0, 0, 0)),
+                Edge::First => of_day(day.at(0, 0, 0, 0)),
                 Edge::Last => {
                     let next = day.tomorrow().map_err(|error| error.to_string())?;
-                    Ok(of_wall(next.at(0, 0, 0, 0))? - 1)
+                    Ok(of_day(next.at(0, 0, 0, 0))? - 1)
                 }
             },
             Self::Before(span) => as_of.map(|as_of| as_of.saturating_sub(span)).ok_or_else(|| {
@@ -125,6 +127,13 @@ mod tests {
         }
         assert_eq!(millis("2023-11-14 23:13:20", "Europe/Berlin", None), expected);
         assert_eq!(millis("2023-11-14 22:13", "UTC", None), Ok(1_699_999_980_000));
+        assert!(
+            millis("2026-03-29 02:30", "Europe/Berlin", None).unwrap_err().contains("leave this time out")
+        );
+        assert_eq!(
+            millis("2026-10-25 02:30", "Europe/Berlin", None),
+            millis("2026-10-25 00:30", "UTC", None)
+        );
         for text in ["yesterday", "", "ago", "2023-13-01", "22:13"] {
             assert!(text.parse::<Moment>().is_err(), "{text}");
         }

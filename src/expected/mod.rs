@@ -10,4 +10,4 @@ mod fields;
 mod source;
 
 pub use fields::{Field, Fields, FileFormat, Header};
-pub use source::{Entries, Entry, ExpectedError};
+pub use source::{Entries, Entry, ExpectedError, wall_time};

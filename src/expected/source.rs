@@ -2,8 +2,8 @@
 
 use super::fields::{Field, Fields, FileFormat, Header};
 use crate::keys::{JsonMember, json_member, scalars};
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{AmbiguousOffset, TimeZone};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek as _};
@@ -602,13 +602,27 @@ fn millis(text: &str, zone: &TimeZone) -> Result<i64, String> {
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         return Ok(time.as_millisecond());
     }
-    let wall = text.parse::<DateTime>().map_err(|_| {
+    // A date alone is also read as midnight, and an entry has one time.
+    let is_date = Date::strptime("%Y-%m-%d", text).is_ok();
+    let wall = text.parse::<DateTime>().ok().filter(|_| !is_date).ok_or_else(|| {
         format!(
             "{text:?} is no time: milliseconds since 1970, RFC 3339, or a date with a time of day in the zone of --tz \
              is expected"
         )
     })?;
-    zone.to_timestamp(wall).map(jiff::Timestamp::as_millisecond).map_err(|error| format!("{wall}: {error}"))
+    wall_time(wall, zone)
+}
+
+/// Milliseconds since 1970 when a clock on a wall in `zone` shows `wall`: the first time, where it does so twice.
+///
+/// # Errors
+/// A sentence for a time that such a clock leaves out.
+pub fn wall_time(wall: DateTime, zone: &TimeZone) -> Result<i64, String> {
+    let found = zone.to_ambiguous_timestamp(wall);
+    if matches!(found.offset(), AmbiguousOffset::Gap { .. }) {
+        return Err(format!("{wall}: clocks in the zone leave this time out"));
+    }
+    found.compatible().map(jiff::Timestamp::as_millisecond).map_err(|error| format!("{wall}: {error}"))
 }
 
 #[cfg(test)]
@@ -785,7 +799,13 @@ mod tests {
         assert!(error.contains("line 2"), "{error}");
         let mut timed = fields(FileFormat::Csv, Header::Names, &["id"]);
         timed.time = Some(Field::Name("t".to_owned()));
-        assert!(read(b"id,t\na,soon\n", &timed).unwrap_err().contains("is no time"));
+        for text in ["soon", "2026-03-29"] {
+            let list = format!("id,t\na,{text}\n");
+            assert!(read(list.as_bytes(), &timed).unwrap_err().contains("is no time"), "{text}");
+        }
+        timed.zone = TimeZone::get("Europe/Berlin").unwrap();
+        let left_out = read(b"id,t\na,2026-03-29 02:30\n", &timed).unwrap_err();
+        assert!(left_out.contains("leave this time out"), "{left_out}");
         assert!(Field::parse("0", FileFormat::Csv).is_err());
         assert!(Field::parse("id", FileFormat::Ndjson).is_err());
     }

@@ -142,8 +142,12 @@ impl SequenceTrack {
         if first == expected || goes_on {
             return Transition::Next;
         }
-        let missing = expected.distance_to(first);
-        if missing < HALF { Transition::Gap { expected, missing } } else { Transition::StepBack }
+        if expected.distance_to(first) >= HALF {
+            return Transition::StepBack;
+        }
+        // Behind a step back the producer comes past what it wrote before: that is there.
+        let expected = self.covered.end_between(expected, first).map_or(expected, |end| end.advance(1));
+        Transition::Gap { expected, missing: expected.distance_to(first) }
     }
 
     fn remember(&mut self, first: Sequence, last: Sequence, place: Place) {
@@ -255,6 +259,17 @@ impl Intervals {
         }
     }
 
+    /// The end of the last range from `from` on that ends in front of `to`.
+    fn end_between(&self, from: Sequence, to: Sequence) -> Option<Sequence> {
+        let before = to.get().checked_sub(1).unwrap_or(i32::MAX);
+        let pieces: Vec<(i32, i32)> = Self::pieces(from, Sequence::new(before)?).collect();
+        let last_in = |&(start, end): &(i32, i32)| {
+            let range = self.by_start.range(start..=end).next_back();
+            range.and_then(|(_, &last)| Sequence::new(last.min(end)))
+        };
+        pieces.iter().rev().find_map(last_in)
+    }
+
     /// The end of the unbroken range that holds `sequence`, across the wrap.
     fn end_behind(&self, sequence: Sequence) -> Sequence {
         let end_of =
@@ -334,6 +349,17 @@ mod tests {
         assert_eq!(track.take(seq(0), seq(2), AT), Transition::StepBack);
         assert_eq!(track.take(seq(3), seq(3), AT), Transition::Next);
         assert_eq!(track.take(seq(6), seq(6), AT), Transition::Gap { expected: seq(4), missing: 2 });
+    }
+
+    #[test]
+    fn what_was_written_before_a_step_back_is_not_missing_behind_it() {
+        let island = [(57, 60), (30, 33), (0, 4)];
+        assert_eq!(then(&island, 65, 66), Transition::Gap { expected: seq(61), missing: 4 });
+        assert_eq!(then(&island, 40, 41), Transition::Gap { expected: seq(34), missing: 6 });
+        assert_eq!(then(&island, 20, 21), Transition::Gap { expected: seq(5), missing: 15 });
+        let wrapped = [(2, 3), (i32::MAX - 9, i32::MAX - 8)];
+        assert_eq!(then(&wrapped, 7, 7), Transition::Gap { expected: seq(4), missing: 3 });
+        assert_eq!(then(&wrapped, 1, 1), Transition::Gap { expected: seq(i32::MAX - 7), missing: 9 });
     }
 
     #[test]

@@ -29,7 +29,10 @@ pub(super) struct Files {
 impl Files {
     pub fn sort_out(path: &Path, found: &FoundPartition, remarks: &mut Remarks) -> Self {
         let mut files = Self::default();
-        let mut unknown: Vec<_> = found.listing.directories.iter().map(String::as_str).collect();
+        // A directory under the name of a file is told with what cannot be read.
+        let directories = found.listing.directories.iter().map(String::as_str);
+        let mut unknown: Vec<_> =
+            directories.filter(|name| !PartitionFile::parse(name).marks_a_partition()).collect();
         for entry in &found.listing.files {
             let parsed = PartitionFile::parse(&entry.name);
             let place = found.listing.place(path, entry);

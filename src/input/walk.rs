@@ -270,7 +270,7 @@ fn is_partition(listing: &Listing) -> bool {
     let files = listing.files.iter().map(|file| &file.name);
     let links = listing.links.iter().map(|link| &link.name);
     let unreadable = listing.unreadable.iter().map(|(name, _)| name);
-    let mut names = files.chain(links).chain(unreadable).chain(&listing.others);
+    let mut names = files.chain(links).chain(unreadable).chain(&listing.others).chain(&listing.directories);
     // Of a partition that did not change, an incremental archive has the directory alone.
     listing.lacks_records || names.any(|name| PartitionFile::parse(name).marks_a_partition())
 }
@@ -295,6 +295,9 @@ impl Remarks {
             } else {
                 self.pass_over(directory, why, names);
             }
+        }
+        for name in listing.directories.iter().filter(|name| PartitionFile::parse(name).marks_a_partition()) {
+            self.unreadable(&directory.join(name), "a directory under the name of a file: not read");
         }
         for (name, error) in &listing.unreadable {
             let path = if name.is_empty() { directory.to_owned() } else { directory.join(name) };

@@ -118,6 +118,19 @@ fn unknown_entries_are_named_and_known_ones_are_not() {
 }
 
 #[test]
+fn a_directory_under_the_name_of_a_segment_goes_unread_and_that_is_said() {
+    let tree = Tree::new();
+    tree.log_dir("data", "node.id=1").partition("data/orders-0", None);
+    for name in ["orders-0/00000000000000000015.log", "orders-1/00000000000000000000.log"] {
+        fs::create_dir_all(tree.at("data").join(name)).unwrap();
+    }
+    let inventory = tree.discover(&["data"]);
+    assert_eq!(displays(&inventory), ["orders-0", "orders-1"]);
+    let unread: Vec<_> = inventory.damage.iter().map(|file| file.damage.detail.as_str()).collect();
+    assert_eq!(unread, ["a directory under the name of a file: not read"; 2]);
+}
+
+#[test]
 fn an_empty_directory_of_a_partition_is_one_in_a_log_directory() {
     let tree = Tree::new();
     tree.log_dir("data", "node.id=1").partition("data/orders-0", None);

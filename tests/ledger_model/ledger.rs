@@ -315,14 +315,12 @@ impl Ledger {
         // a lower epoch, the producer goes on where this epoch was.
         let distance = |from: i32| (i64::from(first) - i64::from(from)).rem_euclid(1 << 31);
         let mut expected = expected;
-        let covers = |range: &&Range, sequence: i32| {
-            let within = |to: i32| (i64::from(to) - i64::from(range.first)).rem_euclid(1 << 31);
-            range.producer_epoch == batch.producer_epoch && within(sequence) <= within(range.last)
-        };
-        while let Some(range) = known.there().find(|range| covers(range, expected))
-            && distance(advance(range.last, 1)) < distance(expected)
-        {
-            expected = advance(range.last, 1);
+        // The same holds for what lies farther on: the newest of it that ends in front of this batch.
+        for range in known.there().filter(|range| range.producer_epoch == batch.producer_epoch) {
+            let behind = advance(range.last, 1);
+            if distance(behind) < distance(expected) {
+                expected = behind;
+            }
         }
         let ahead = distance(expected);
         let gap = Missing {
