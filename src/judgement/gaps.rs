@@ -61,7 +61,7 @@ fn in_topic(
     for (context, facts) in partitions {
         for gap in &facts.gaps {
             let closed = continued.iter().find(|continued| continued.closes(number, gap));
-            let heap = heaps.entry((class(gap.reason), closed.is_some())).or_default();
+            let heap = heaps.entry((class(context, gap.reason), closed.is_some())).or_default();
             heap.continued.extend(closed);
             heap.gaps.push(gap);
             heap.partitions.insert(context.partition);
@@ -71,7 +71,7 @@ fn in_topic(
             *heap.by_reason.entry(gap.reason).or_default() += 1;
         }
         for &(reason, omitted) in &facts.gaps_omitted {
-            let heap = heaps.entry((class(reason), false)).or_default();
+            let heap = heaps.entry((class(context, reason), false)).or_default();
             heap.omitted = heap.omitted.saturating_add(omitted);
             heap.partitions.insert(context.partition);
             *heap.by_reason.entry(reason).or_default() += omitted;
@@ -135,8 +135,11 @@ fn head(context: &PartitionContext) -> String {
 }
 
 /// The code and severity of a reason.
-const fn class(reason: GapReason) -> (Code, Severity) {
+///
+/// A gap that nothing explains lies over a hole inside a file, which the cleaner can leave, unless it never works there.
+fn class(context: &PartitionContext, reason: GapReason) -> (Code, Severity) {
     match reason {
+        GapReason::Unexplained if context.compacted != Some(false) => (Code::SequenceGap, Severity::Low),
         GapReason::Unexplained | GapReason::MissingSegment => (Code::SequenceGap, Severity::High),
         GapReason::ExpiredProducerState | GapReason::LostProducerState | GapReason::FirstAppend => {
             (Code::SequenceGapExplained, Severity::Low)
@@ -371,6 +374,20 @@ mod tests {
     fn judged(script: &str) -> Vec<Finding> {
         let (context, facts) = fold_in(PartitionContext::default(), script);
         judge(&[(&context, &facts)], &[])
+    }
+
+    #[test]
+    fn a_gap_over_a_hole_inside_a_file_accuses_only_where_the_cleaner_never_works() {
+        for (compacted, reason, severity) in [
+            (None, GapReason::Unexplained, Severity::Low),
+            (Some(true), GapReason::Compaction, Severity::Info),
+            (Some(false), GapReason::Unexplained, Severity::High),
+        ] {
+            let context = PartitionContext { compacted, ..PartitionContext::default() };
+            let (context, facts) = fold_in(context, "D 5/0 0..4; at 8; D 5/0 8..8");
+            let findings = judge(&[(&context, &facts)], &[]);
+            assert_eq!((findings[0].gaps[0].reason, findings[0].severity), (reason, severity));
+        }
     }
 
     #[test]

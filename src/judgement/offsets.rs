@@ -5,7 +5,8 @@
 //! checkpointed high watermark lost its end. Between two files of a topic that is being compacted the
 //! cleaner may have left a hole above its checkpoint: low, for nobody can tell. So is a hole that a file with its name
 //! stands for, without a batch or with a first batch above its name, unless the topic is known not to be compacted:
-//! the cleaner leaves such files, and a file that lost what it held looks the same. Holes below the cleaner's reach and holes over
+//! the cleaner leaves such files, and a file that lost what it held looks the same. So is one hole inside a file:
+//! bytes that go astray leave damage, not two sound neighbours. Holes below the cleaner's reach and holes over
 //! unreadable bytes are told elsewhere. In a log that was not closed cleanly files may be of different
 //! moments: an end below the high watermark alone is a note; an end below the recovery point as well is
 //! medium, for what lies below it was flushed, and no crash takes it (`UnifiedLog.flush`,
@@ -36,12 +37,18 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
             missing.into_iter().partition(|(_, missing)| is_emptied(missing));
         let (cut, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(_, missing)| matches!(missing, Missing::Flushed { .. }));
+        let is_compaction_excluded = |of: i32| {
+            partitions.iter().any(|(context, _)| context.partition == of && context.compacted == Some(false))
+        };
+        let (alone, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|(of, missing)| is_inside(missing) && !is_compaction_excluded(*of));
         let cut_producers = partitions.iter().flat_map(|partition| cut_producers(*partition));
         let cut = told(topic, partitions, &cut).map(|finding| cut_or_copied(finding, cut_producers));
         let unsettled =
             told(topic, partitions, &unsettled).map(|finding| not_settled(finding, UNFINISHED_PASS));
         let emptied = told(topic, partitions, &emptied).map(|finding| not_settled(finding, EMPTIED));
-        [told(topic, partitions, &missing), cut, unsettled, emptied].into_iter().flatten()
+        let alone = told(topic, partitions, &alone).map(|finding| not_settled(finding, ALONE));
+        [told(topic, partitions, &missing), cut, unsettled, emptied, alone].into_iter().flatten()
     })
 }
 
@@ -182,11 +189,19 @@ const fn is_emptied(missing: &Missing<'_>) -> bool {
     matches!(missing, Missing::Hole(hole) if matches!(hole.kind, HoleKind::Emptied))
 }
 
+const fn is_inside(missing: &Missing<'_>) -> bool {
+    matches!(missing, Missing::Hole(hole) if matches!(hole.kind, HoleKind::Inside))
+}
+
 const UNFINISHED_PASS: &str = "the cleaner works on this topic, and a broker that was killed before it wrote the cleaner's \
                                checkpoint leaves such holes above it";
 
 const EMPTIED: &str = "the cleaner leaves a file without a batch, or one that begins above its name, where it kept nothing of \
                        what was there; a file that lost what it held looks the same";
+
+const ALONE: &str = "the cleaner, or that of a leader whose batches were fetched, leaves such a hole inside a file; where it took \
+                     whole batches in one place alone, it leaves no other trace, and the topic's cleanup policy is not known to \
+                     exclude it";
 
 /// A finding about holes that a loss would leave, and the cleaner as well.
 fn not_settled(mut finding: Finding, why: &str) -> Finding {
@@ -251,9 +266,7 @@ fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)
     let total: u64 = missing.iter().map(|(_, missing)| size(missing)).fold(0, u64::saturating_add);
     let places = count(u64::try_from(missing.len()).unwrap_or(u64::MAX), "place", "places");
     let title = format!("{topic}: {} missing in {places}", count(total, "offset is", "offsets are"));
-    let only_inside = missing
-        .iter()
-        .all(|(_, missing)| matches!(missing, Missing::Hole(hole) if hole.kind == HoleKind::Inside));
+    let only_inside = missing.iter().all(|(_, missing)| is_inside(missing));
     let confidence = if only_inside { Confidence::Possible } else { Confidence::Likely };
     let mut finding = finding(Code::OffsetGap, confidence, title);
     about(&mut finding, missing.iter().map(|&(partition, _)| (topic, partition)));
@@ -502,7 +515,8 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_inside_a_closed_segment_above_the_checkpoint_is_the_cleaners_and_in_the_active_one_it_is_not() {
+    fn a_hole_inside_a_closed_segment_above_the_checkpoint_is_the_cleaners_and_one_in_the_active_one_may_be_a_leaders()
+     {
         let context = |compacted| PartitionContext { cleaned_up_to: Some(Offset(5)), compacted, ..plain() };
         // What a broker leaves that was killed between the swap and the checkpoint.
         let closed = "D 5/0 0..4; roll; at 20; D 5/0 20..24; roll; D 5/0 25..25";
@@ -510,7 +524,10 @@ mod tests {
         assert!(judged(context(None), closed).is_empty());
         assert_eq!(judged(context(Some(false)), closed).len(), 1);
         let active = "D 5/0 0..4; roll; D 5/0 5..5; at 20; D 5/0 20..24";
-        assert_eq!(judged(context(Some(true)), active)[0].severity, Severity::High);
+        // A replica that fetched from a leader whose log was cleaned has its holes in the active segment as well.
+        assert_eq!(judged(context(Some(true)), active)[0].severity, Severity::Low);
+        assert_eq!(judged(context(None), active)[0].severity, Severity::Low);
+        assert_eq!(judged(context(Some(false)), active)[0].severity, Severity::High);
     }
 
     #[test]
