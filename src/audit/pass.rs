@@ -520,6 +520,9 @@ impl<'s> Fold<'s> {
         std::mem::take(&mut current.beyond).finish(&mut current.outcome);
         let Current { ledger, readable, trail, mut outcome, .. } = current;
         outcome.facts = ledger.finish()?;
+        if let Some(subject) = self.subjects.get(current.partition) {
+            take_back(&subject.context, &mut outcome);
+        }
         outcome.side_by_side = are_side_by_side(&outcome.facts.epochs, self.producers)?;
         outcome.facts.index_faults = current.index_faults;
         outcome.facts.index_faults_omitted = current.index_faults_omitted;
@@ -622,6 +625,15 @@ impl<'s> Fold<'s> {
             }
         }
         current.take(at, gathered, &mut self.kept)
+    }
+}
+
+/// A crash tears what was not flushed: an end below the recovery point is nothing that was to be expected.
+fn take_back(context: &PartitionContext, outcome: &mut PartitionOutcome) {
+    if context.recovery_point > Some(outcome.facts.log_end_offset) {
+        for (_, damage) in &mut outcome.damage {
+            damage.expected = false;
+        }
     }
 }
 

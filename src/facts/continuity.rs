@@ -19,8 +19,8 @@
 //! Source: `UnifiedLog.append`, `UnifiedLog.roll`, `Cleaner`, `LogCleaner.cleanLog`; formats 0 and 1 name a segment far
 //! below its first record (`UnifiedLog.maybeRoll`), so no hole is told there.
 
-use super::{HoleKind, OffsetHole, PartitionContext};
-use crate::format::BatchHeader;
+use super::{HoleKind, LogTail, OffsetHole, PartitionContext};
+use crate::format::{BatchHeader, DamageKind};
 use crate::spill::{Element, RunReader};
 use crate::units::Offset;
 use std::collections::VecDeque;
@@ -84,7 +84,8 @@ impl Element for Tally {
 pub(super) struct Continuity {
     next_offset: Option<Offset>,
     segment: Option<usize>,
-    damaged: bool,
+    /// What lies behind the last batch.
+    tail: LogTail,
     /// Whether there was any damage.
     was_damaged: bool,
     tally: Tally,
@@ -100,7 +101,7 @@ impl Continuity {
         let mut this = Self {
             next_offset: None,
             segment: None,
-            damaged: false,
+            tail: LogTail::Whole,
             was_damaged: false,
             tally: Tally::default(),
             holes: VecDeque::new(),
@@ -122,8 +123,8 @@ impl Continuity {
     }
 
     /// Bytes that cannot be read; the next hole is theirs.
-    pub(super) fn damage(&mut self) {
-        self.damaged = true;
+    pub(super) fn damage(&mut self, kind: DamageKind) {
+        self.tail = self.tail.max(LogTail::of(kind));
         self.was_damaged = true;
     }
 
@@ -139,7 +140,7 @@ impl Continuity {
         }
         if header.is_legacy() {
             // The base offset of a wrapper is not in its header.
-        } else if self.damaged {
+        } else if self.ends_in_damage() {
             self.hole(context, expected, header.base_offset, HoleKind::Damage, segment);
         } else if opens_segment {
             let files = self.segment.map_or(0, |before| before.saturating_add(1))..segment;
@@ -156,7 +157,7 @@ impl Continuity {
         if header.is_sparse() || header.delete_horizon().is_some() {
             self.last_trace_of_cleaner = Some((segment, header.base_offset));
         }
-        self.damaged = false;
+        self.tail = LogTail::Whole;
         self.segment = Some(segment);
         self.next_offset = Some(header.last_offset().next());
     }
@@ -171,7 +172,7 @@ impl Continuity {
         let mut end = next;
         for (segment, &base) in context.segment_bases.iter().enumerate().skip(behind) {
             if base > end {
-                let kind = if self.damaged { HoleKind::Damage } else { HoleKind::Boundary };
+                let kind = if self.ends_in_damage() { HoleKind::Damage } else { HoleKind::Boundary };
                 self.hole(context, end, base, kind, segment);
                 end = base;
             }
@@ -199,7 +200,12 @@ impl Continuity {
 
     /// Whether the last thing seen was damage.
     pub(super) const fn ends_in_damage(&self) -> bool {
-        self.damaged
+        !matches!(self.tail, LogTail::Whole)
+    }
+
+    /// What lies behind the last batch that was read.
+    pub(super) const fn tail(&self) -> LogTail {
+        self.tail
     }
 
     /// Whether everything that was ever written is there so far, as it was written.

@@ -125,7 +125,7 @@ impl Ledger {
 
     /// Takes bytes that cannot be read, where they stand among the batches.
     pub fn damage(&mut self, segment: usize, damage: &Damage) {
-        self.continuity.damage();
+        self.continuity.damage(damage.kind);
         let from = damage
             .first_offset
             .or(self.continuity.next_offset())
@@ -151,7 +151,7 @@ impl Ledger {
         );
         let cleaned_below = self.continuity.cleaned_below(&self.context);
         let was_cleaned = self.continuity.was_cleaned(&self.context);
-        let ends_in_damage = self.continuity.ends_in_damage();
+        let tail = self.continuity.tail();
         let (holes, holes_omitted) = self.continuity.into_holes();
         let newest_batches = self.producers.take_newest_batches();
         let (epochs, gaps, steps, steps_omitted) = self.producers.finish()?;
@@ -195,7 +195,7 @@ impl Ledger {
             holes_omitted,
             cleaned_below,
             was_cleaned,
-            ends_in_damage,
+            tail,
             damaged_from: self.damaged_from,
             ineffective: self.ineffective,
             leader_epoch_steps: self.leader_epochs.steps,

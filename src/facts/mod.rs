@@ -49,12 +49,12 @@ pub use versions::{
 pub use withheld::{Withheld, WithheldRange};
 
 use crate::finding::{self, Gap, GapReason, ProtectionMode};
-use crate::format::BatchHeader;
 use crate::format::control::ControlRecord;
 pub use crate::format::internal::cluster_metadata::UncleanElection;
 pub use crate::format::internal::transaction_state::{
     TransactionMetadata, TransactionStatus, TransactionalIds,
 };
+use crate::format::{BatchHeader, DamageKind};
 pub use crate::format::{SnapshotEntry, TimestampType};
 pub use crate::units::LogStartSource;
 use crate::units::{
@@ -428,6 +428,42 @@ pub enum HoleKind {
     Inside,
 }
 
+/// What lies behind the last batch of a log that can be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogTail {
+    /// Nothing: the log ends with a batch, or with a file that has none yet.
+    #[default]
+    Whole,
+    /// A batch that was not written to its end, or zeros: no batch comes behind it in these files.
+    Torn,
+    /// Bytes that may have been batches.
+    Damaged,
+    /// What was not read at all: a file that cannot be opened, or a run that was interrupted.
+    Unread,
+}
+
+impl LogTail {
+    /// What damage at the end of a log leaves behind.
+    const fn of(kind: DamageKind) -> Self {
+        match kind {
+            DamageKind::TruncatedTail | DamageKind::ZeroTail => Self::Torn,
+            DamageKind::Unreadable => Self::Unread,
+            DamageKind::BadCrc
+            | DamageKind::BadLength
+            | DamageKind::BadMagic
+            | DamageKind::BadOffset
+            | DamageKind::BadRecord
+            | DamageKind::BadCompression
+            | DamageKind::BadFile => Self::Damaged,
+        }
+    }
+
+    /// Whether nothing can stand behind the last batch that was read.
+    pub(crate) const fn is_known(self) -> bool {
+        matches!(self, Self::Whole | Self::Torn)
+    }
+}
+
 /// Offsets, both ends included, that no batch holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OffsetHole {
@@ -635,8 +671,8 @@ pub struct PartitionFacts {
     pub cleaned_below: Option<Offset>,
     /// Whether the cleaner has been here. That it may come is no sign of that.
     pub was_cleaned: bool,
-    /// Whether the files end in bytes that cannot be read.
-    pub ends_in_damage: bool,
+    /// What lies behind the last batch that can be read.
+    pub tail: LogTail,
     /// Where bytes cannot be read: behind which offset.
     pub damaged_from: Vec<Offset>,
     /// Producer ids that protect nothing.

@@ -9,6 +9,7 @@
 //!  roll          a new segment begins                                at 40         the next offset is 40
 //!  wait 3s       time goes on (ms, s, h, d)                          no-time       the next batch has time −1
 //!  leader 3      the leader epoch of what follows                    damage        bytes that cannot be read
+//!  torn          a batch that is not there to its end
 //!  append-time   the leader stamps what follows
 //! ```
 
@@ -109,7 +110,8 @@ impl Writer {
             ["no-time"] => self.no_time = true,
             ["append-time"] => self.append_time = true,
             ["leader", epoch] => self.leader = epoch.parse().unwrap(),
-            ["damage"] => self.damage(),
+            ["damage"] => self.damage(DamageKind::BadCrc),
+            ["torn"] => self.damage(DamageKind::TruncatedTail),
             ["kept", count] => {
                 let Some(Event::Batch(batch)) = self.events.last_mut() else { panic!("kept what?") };
                 batch.header.records_count = Some(count.parse().unwrap());
@@ -178,11 +180,11 @@ impl Writer {
         self.events.push(Event::Batch(BatchFact { header, segment, position: FilePosition(0), control }));
     }
 
-    fn damage(&mut self) {
+    fn damage(&mut self, kind: DamageKind) {
         let damage = Damage {
             position: FilePosition(0),
             length: 1,
-            kind: DamageKind::BadCrc,
+            kind,
             expected: false,
             detail: "made for a test".to_owned(),
             first_offset: Some(Offset(self.offset)),

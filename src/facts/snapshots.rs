@@ -193,7 +193,7 @@ impl SnapshotCheck {
         }
         // A copy of a running broker has files of different moments, and behind damage the end of
         // the log is not known.
-        let end_is_known = context.clean_shutdown != Some(false) && !continuity.ends_in_damage();
+        let end_is_known = context.clean_shutdown != Some(false) && continuity.tail().is_known();
         let mut closing = None;
         while let Some(snapshot) = self.peek(context) {
             self.next = self.next.saturating_add(1);
@@ -211,16 +211,16 @@ impl SnapshotCheck {
             }
         }
         if let Some((snapshot, entries)) = closing
-            && continuity.ends_in_damage()
+            && (continuity.ends_in_damage() || context.high_watermark > Some(end))
             && context.clean_shutdown == Some(true)
         {
-            Self::behind_damage(snapshot, entries, end, transactions);
+            Self::behind_the_end(snapshot, entries, end, transactions);
         }
     }
 
-    /// What the snapshot of a clean stop says of transactions that began, or ended, in bytes at the end of the log that
-    /// cannot be read.
-    fn behind_damage(
+    /// What the snapshot of a clean stop says of transactions that began, or ended, behind the last batch that can be read,
+    /// where more of the log has been: bytes that cannot be read, or a checkpoint, say so.
+    fn behind_the_end(
         snapshot: &Snapshot,
         entries: &[SnapshotEntry],
         end: Offset,

@@ -10,16 +10,18 @@
 //! unreadable bytes are told elsewhere. In a log that was not closed cleanly files may be of different
 //! moments: an end below the high watermark alone is a note; an end below the recovery point as well is
 //! medium, for what lies below it was flushed, and no crash takes it (`UnifiedLog.flush`,
-//! `LogManager.checkpointLogRecoveryOffsets`).
+//! `LogManager.checkpointLogRecoveryOffsets`). It does not matter whether the end is that of a batch or is torn: what is
+//! missing begins behind the last batch that can be read. Where bytes behind it may have been batches, a part of what is
+//! missing may be among them: medium, too.
 
 use super::Partition;
 use super::draft::{
     Topic, about, about_logs, capped, count, dropped, each_topic, finding, kept, lines, place, topic_of,
 };
 use super::elections;
-use crate::facts::{HoleKind, OffsetHole, PartitionContext, PartitionFacts, SnapshotEntry};
+use crate::facts::{HoleKind, LogTail, OffsetHole, PartitionContext, PartitionFacts, SnapshotEntry};
 use crate::finding::phrase::offsets;
-use crate::finding::{Code, Confidence, Finding, Severity};
+use crate::finding::{Alternative, Code, Confidence, Finding, Severity};
 use crate::units::{Offset, ProducerId};
 use std::collections::BTreeMap;
 
@@ -37,6 +39,8 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
             missing.into_iter().partition(|(_, missing)| is_emptied(missing));
         let (cut, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(_, missing)| matches!(missing, Missing::Flushed { .. }));
+        let (unreadable, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|(_, missing)| missing.behind() == LogTail::Damaged);
         let is_compaction_excluded = |of: i32| {
             partitions.iter().any(|(context, _)| context.partition == of && context.compacted == Some(false))
         };
@@ -44,11 +48,12 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
             missing.into_iter().partition(|(of, missing)| is_inside(missing) && !is_compaction_excluded(*of));
         let cut_producers = partitions.iter().flat_map(|partition| cut_producers(*partition));
         let cut = told(topic, partitions, &cut).map(|finding| cut_or_copied(finding, cut_producers));
+        let unreadable = told(topic, partitions, &unreadable).map(in_part_unreadable);
         let unsettled =
             told(topic, partitions, &unsettled).map(|finding| not_settled(finding, UNFINISHED_PASS));
         let emptied = told(topic, partitions, &emptied).map(|finding| not_settled(finding, EMPTIED));
         let alone = told(topic, partitions, &alone).map(|finding| not_settled(finding, ALONE));
-        [told(topic, partitions, &missing), cut, unsettled, emptied, alone].into_iter().flatten()
+        [told(topic, partitions, &missing), cut, unreadable, unsettled, emptied, alone].into_iter().flatten()
     })
 }
 
@@ -102,7 +107,8 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
                 }
                 Missing::Hole(_) | Missing::Tail { .. } => format!("high watermark is {}", last.next()),
             };
-            format!("{directory}: the log ends at offset {first}, its own checkpointed {checkpoints}; {held}")
+            let end = end(first, missing.behind());
+            format!("{directory}: {end}, its own checkpointed {checkpoints}; {held}")
         }),
         "replicas",
     );
@@ -117,7 +123,7 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
         .collect();
     finding.alternatives = vec![
         dropped("lag", "a replica notes no high watermark above what it holds itself"),
-        dropped("damage", "all bytes up to its end can be read"),
+        damage(cut.iter().map(|(_, missing)| missing)),
         kept("mixed files", "the checkpoint may be of another moment than the log"),
     ];
     finding.alternatives.extend(followed_a_shorter_log(&unclean));
@@ -141,12 +147,16 @@ enum Missing<'a> {
     Tail {
         log_end: Offset,
         high_watermark: Offset,
+        /// What stands behind the end.
+        behind: LogTail,
     },
     /// The same below the recovery point, in a log that was not closed cleanly.
     Flushed {
         log_end: Offset,
         high_watermark: Offset,
         recovery_point: Offset,
+        /// What stands behind the end.
+        behind: LogTail,
     },
 }
 
@@ -156,6 +166,14 @@ impl Missing<'_> {
         match self {
             Self::Hole(_) => false,
             Self::Tail { .. } | Self::Flushed { .. } => true,
+        }
+    }
+
+    /// What stands behind the last batch, where the end is missing.
+    const fn behind(&self) -> LogTail {
+        match self {
+            Self::Hole(_) => LogTail::Whole,
+            Self::Tail { behind, .. } | Self::Flushed { behind, .. } => *behind,
         }
     }
 }
@@ -172,7 +190,7 @@ fn unclean_elections<'a>(contexts: impl Iterator<Item = &'a PartitionContext>) -
     capped(lines, "unclean elections")
 }
 
-fn followed_a_shorter_log(unclean: &[String]) -> Option<crate::finding::Alternative> {
+fn followed_a_shorter_log(unclean: &[String]) -> Option<Alternative> {
     let why = "a replica that follows a leader that was elected so cuts its own log where the two part, and may note its \
                high watermark later";
     (!unclean.is_empty()).then(|| kept(UNCLEAN, why))
@@ -213,17 +231,41 @@ fn not_settled(mut finding: Finding, why: &str) -> Finding {
     finding
 }
 
+/// Whether bytes that cannot be read explain it.
+fn damage<'m, 'h: 'm>(missing: impl Iterator<Item = &'m Missing<'h>>) -> Alternative {
+    match missing.map(Missing::behind).max().unwrap_or_default() {
+        LogTail::Whole => dropped("damage", "all bytes around these offsets can be read"),
+        LogTail::Torn => {
+            dropped("damage", "one batch is there in part, and the files hold nothing behind it")
+        }
+        LogTail::Damaged | LogTail::Unread => kept(
+            "damage",
+            "bytes behind the last batch cannot be read, and a part of these offsets may be theirs",
+        ),
+    }
+}
+
+/// A finding about ends below a checkpoint, where bytes behind them cannot be read.
+fn in_part_unreadable(mut finding: Finding) -> Finding {
+    finding.severity = Severity::Medium;
+    finding.confidence = Confidence::Possible;
+    finding.alternatives.retain(|rival| rival.code != "compaction");
+    finding
+}
+
 /// A finding about ends below both checkpoints, in logs that were not closed cleanly.
 fn cut_or_copied(mut finding: Finding, cut_producers: impl Iterator<Item = String>) -> Finding {
     finding.severity = Severity::Medium;
     finding.confidence = Confidence::Possible;
     finding.facts.extend(capped(cut_producers, "producers"));
-    let unclean = finding.alternatives.into_iter().filter(|rival| rival.code == UNCLEAN);
-    finding.alternatives = vec![
-        dropped("damage", "all bytes up to the end can be read"),
+    let (mut damage, rest): (Vec<_>, Vec<_>) =
+        finding.alternatives.into_iter().partition(|rival| rival.code == "damage");
+    let unclean = rest.into_iter().filter(|rival| rival.code == UNCLEAN);
+    damage.extend([
         dropped("crash", "what lies below the recovery point was flushed to the disk"),
         kept("live copy", LIVE_COPY),
-    ];
+    ]);
+    finding.alternatives = damage;
     finding.alternatives.extend(unclean);
     finding.would_settle = lines([
         "how these files were copied, and whether the broker ran meanwhile",
@@ -296,7 +338,7 @@ fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)
         })
         .collect();
     finding.alternatives = vec![
-        dropped("damage", "all bytes around these offsets can be read"),
+        damage(missing.iter().map(|(_, missing)| missing)),
         kept(
             "compaction",
             "nothing shows that the cleaner was here; a past cleanup policy leaves no other trace",
@@ -352,22 +394,29 @@ fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Mis
 
 /// What a log lacks below its checkpoints.
 fn tail<'a>(context: &PartitionContext, facts: &PartitionFacts) -> Option<Missing<'a>> {
-    let log_end = facts.log_end_offset;
-    let high_watermark = context.high_watermark.filter(|mark| *mark > log_end && !facts.ends_in_damage)?;
+    let (log_end, behind) = (facts.log_end_offset, facts.tail);
+    // What was not read may well be there.
+    let high_watermark =
+        context.high_watermark.filter(|mark| *mark > log_end && behind != LogTail::Unread)?;
     match context.recovery_point {
         Some(recovery_point) if recovery_point > log_end && context.clean_shutdown == Some(false) => {
-            Some(Missing::Flushed { log_end, high_watermark, recovery_point })
+            Some(Missing::Flushed { log_end, high_watermark, recovery_point, behind })
         }
-        _ => Some(Missing::Tail { log_end, high_watermark }),
+        _ => Some(Missing::Tail { log_end, high_watermark, behind }),
     }
+}
+
+/// Whether the log ends below a checkpoint.
+pub(super) fn misses_its_end((context, facts): Partition<'_>) -> bool {
+    tail(context, facts).is_some()
 }
 
 /// What is to be said of a log that was not closed cleanly and ends below its checkpointed high
 /// watermark alone: its files may be of different moments, so it is nobody's fault.
 #[must_use]
 pub fn unclean_end((context, facts): Partition<'_>) -> Option<String> {
-    let Some(Missing::Tail { log_end, high_watermark }) = tail(context, facts) else { return None };
-    (context.clean_shutdown == Some(false)).then(|| {
+    let Some(Missing::Tail { log_end, high_watermark, behind }) = tail(context, facts) else { return None };
+    (context.clean_shutdown == Some(false) && behind.is_known()).then(|| {
         format!(
             "the log ends at offset {log_end}, below its checkpointed high watermark {high_watermark}, and was not closed \
              cleanly: it was copied while the broker wrote, or a crash took its end"
@@ -378,9 +427,9 @@ pub fn unclean_end((context, facts): Partition<'_>) -> Option<String> {
 fn range(missing: &Missing<'_>) -> (Offset, Offset) {
     match missing {
         Missing::Hole(hole) => (hole.first_offset, hole.last_offset),
-        Missing::Tail { log_end, high_watermark } => (*log_end, high_watermark.plus(-1)),
+        Missing::Tail { log_end, high_watermark, .. } => (*log_end, high_watermark.plus(-1)),
         // The log had come to either of them.
-        Missing::Flushed { log_end, high_watermark, recovery_point } => {
+        Missing::Flushed { log_end, high_watermark, recovery_point, .. } => {
             (*log_end, (*high_watermark).max(*recovery_point).plus(-1))
         }
     }
@@ -412,15 +461,25 @@ fn line(topic: &str, partition: i32, missing: &Missing<'_>) -> String {
                 }
             }
         }
-        Missing::Tail { log_end, high_watermark } => {
-            format!("the log ends at offset {log_end}, its checkpointed high watermark is {high_watermark}")
+        Missing::Tail { log_end, high_watermark, behind } => {
+            format!("{}, its checkpointed high watermark is {high_watermark}", end(*log_end, *behind))
         }
-        Missing::Flushed { log_end, high_watermark, recovery_point } => format!(
-            "the log ends at offset {log_end}, its checkpointed high watermark is {high_watermark}, and it was flushed up to \
-             {recovery_point}"
+        Missing::Flushed { log_end, high_watermark, recovery_point, behind } => format!(
+            "{}, its checkpointed high watermark is {high_watermark}, and it was flushed up to {recovery_point}",
+            end(*log_end, *behind)
         ),
     };
     format!("{topic}-{partition}: {what}")
+}
+
+/// Where a log ends, in words.
+fn end(log_end: Offset, behind: LogTail) -> String {
+    let more = match behind {
+        LogTail::Whole => "",
+        LogTail::Torn => " with a part of a batch",
+        LogTail::Damaged | LogTail::Unread => " as far as it can be read",
+    };
+    format!("the log ends at offset {log_end}{more}")
 }
 
 #[cfg(test)]
@@ -549,8 +608,36 @@ mod tests {
         assert_eq!(judged(with(Some(true)), "D 5/0 0..4").len(), 1);
         assert_eq!(judged(with(None), "D 5/0 0..4").len(), 1);
         assert!(judged(with(Some(false)), "D 5/0 0..4").is_empty());
-        assert!(judged(with(Some(true)), "D 5/0 0..4; damage").is_empty());
+        let medium = judged(with(Some(true)), "D 5/0 0..4; damage").remove(0);
+        assert_eq!((medium.severity, medium.confidence), (Severity::Medium, Confidence::Possible));
+        assert!(medium.facts[0].contains("ends at offset 5 as far as it can be read, its checkpointed high"));
+        assert!(medium.alternatives.iter().any(|rival| rival.kept && rival.code == "damage"));
         assert!(judged(with(Some(true)), "D 5/0 0..8").is_empty());
+    }
+
+    #[test]
+    fn a_cut_is_told_wherever_it_is() {
+        let context = |clean| PartitionContext {
+            high_watermark: Some(Offset(9)),
+            recovery_point: Some(Offset(9)),
+            clean_shutdown: clean,
+            ..plain()
+        };
+        for (clean, severity) in [(Some(true), Severity::High), (Some(false), Severity::Medium)] {
+            let told = |script: &str| {
+                let mut finding = judged(context(clean), script).remove(0);
+                let damage = finding.alternatives.remove(0);
+                (finding.severity, finding.title, finding.ranges, (damage.code.clone(), damage.kept))
+            };
+            let cut = told("D 5/0 0..4");
+            assert_eq!((cut.0, cut.1.as_str()), (severity, "orders: 4 offsets are missing in 1 place"));
+            assert_eq!(told("D 5/0 0..4; torn"), cut);
+        }
+        // Above the recovery point a torn end is what a crash leaves.
+        let crashed = PartitionContext { recovery_point: Some(Offset(5)), ..context(Some(false)) };
+        let (context, facts) = fold_in(crashed, "D 5/0 0..4; torn");
+        assert!(judge(&[(&context, &facts)]).is_empty());
+        assert!(unclean_end((&context, &facts)).is_some());
     }
 
     #[test]

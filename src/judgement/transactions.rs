@@ -11,7 +11,7 @@ use super::coordinator::{self, Fate, Told};
 use super::draft::{about_logs, at, capped, count, dropped, finding, kept, lines};
 use super::elsewhere::{self, Elsewhere};
 use super::ways_to_end::{self, Standing};
-use super::{Beside, Partition, torn};
+use super::{Beside, Partition, offsets as missing_offsets, torn};
 use crate::facts::{Outcome, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
 use crate::finding::phrase::{duration, offsets};
 use crate::finding::{Code, Confidence, Finding, Transaction, Window};
@@ -75,7 +75,7 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
     let old = age.filter(|&age| age > 0);
     let old = old.map_or_else(String::new, |age| format!(", at least {} old by the records", duration(age)));
     let title = format!("a transaction of {who} is open in {places}{old}");
-    let unreadable = list.iter().any(|&((_, facts), span)| marker_may_be_lost(facts, span));
+    let unreadable = list.iter().any(|&(at, span)| marker_may_be_lost(at, span));
     let confidence = if unreadable { Confidence::Possible } else { Confidence::Certain };
     let mut finding = finding(Code::TransactionOpen, confidence, title);
     about_logs(&mut finding, list.iter().map(|&((context, _), _)| context));
@@ -208,9 +208,11 @@ fn standing(
 }
 
 /// Whether the marker may have stood where bytes cannot be read or offsets are missing.
-fn marker_may_be_lost(facts: &PartitionFacts, span: &TransactionSpan) -> bool {
+fn marker_may_be_lost(at: Partition<'_>, span: &TransactionSpan) -> bool {
+    let facts = at.1;
     let behind = span.last_offset.unwrap_or(span.first_offset);
-    facts.damaged_from.iter().any(|&from| from > behind)
+    missing_offsets::misses_its_end(at)
+        || facts.damaged_from.iter().any(|&from| from > behind)
         || facts.holes.iter().any(|hole| hole.first_offset > behind)
 }
 
@@ -433,6 +435,13 @@ mod tests {
         assert_eq!(judged(&["X 7/1 0..2; at 9; roll; D 5/0 0..0"])[0].confidence, Confidence::Possible);
         assert_eq!(judged(&["X 7/1 0..2; damage; at 9; D 5/0 0..0"])[0].confidence, Confidence::Possible);
         assert_eq!(judged(&["damage; at 9; X 7/1 0..2; D 5/0 0..0"])[0].confidence, Confidence::Certain);
+        // So may an end that is not there.
+        for (mark, confidence) in [(9, Confidence::Possible), (3, Confidence::Certain)] {
+            let context =
+                PartitionContext { high_watermark: Some(Offset(mark)), ..PartitionContext::default() };
+            let (context, facts) = fold_in(context, "X 7/1 0..2");
+            assert_eq!(judge_at(&[(&context, &facts)], None)[0].confidence, confidence);
+        }
     }
 
     #[test]

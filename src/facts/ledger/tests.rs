@@ -2,7 +2,7 @@
 
 use super::super::script::{fold, fold_in};
 use super::*;
-use crate::facts::{SnapshotConflict, SnapshotConflictKind, StepKind, TransactionSpan};
+use crate::facts::{LogTail, SnapshotConflict, SnapshotConflictKind, StepKind, TransactionSpan};
 use crate::finding::{GapReason, ProtectionMode};
 use crate::units::{ProducerEpoch, Sequence};
 use proptest::prelude::*;
@@ -192,8 +192,11 @@ fn holes_of_the_cleaner_need_its_trace() {
 fn unreadable_bytes_explain_the_hole_behind_them() {
     let facts = fold("D 5/0 0..4; damage; at 9; D 5/0 9..9");
     assert_eq!(gaps(&facts), [(5, 9, 9, GapReason::Damage)]);
-    assert!(!facts.ends_in_damage);
-    assert!(fold("D 5/0 0..4; damage").ends_in_damage);
+    assert_eq!(facts.tail, LogTail::Whole);
+    let tail = |script| fold(script).tail;
+    assert_eq!(tail("D 5/0 0..4; damage"), LogTail::Damaged);
+    assert_eq!(tail("D 5/0 0..4; torn"), LogTail::Torn);
+    assert_eq!(tail("D 5/0 0..4; damage; torn"), LogTail::Damaged);
 }
 
 #[test]
@@ -461,6 +464,32 @@ fn a_transaction_in_a_damaged_end_is_known_to_the_snapshot_of_a_clean_stop() {
         assert!(fold_in(context, "D 5/0 0..4; damage").1.transactions.is_empty());
     }
     assert!(closed(8, &[(7, 1, Some(5))], "D 5/0 0..4").transactions.is_empty());
+}
+
+#[test]
+fn the_snapshot_of_a_clean_stop_knows_what_was_cut_wherever_the_cut_is() {
+    let cut = |high_watermark, script: &str| {
+        let context = PartitionContext {
+            snapshots: vec![snapshot(9, &[(7, 1, None), (8, 1, Some(7))])],
+            clean_shutdown: Some(true),
+            high_watermark,
+            ..PartitionContext::default()
+        };
+        let facts = fold_in(context, script).1;
+        let conflicts: Vec<_> = facts.snapshot_conflicts.iter().map(|conflict| conflict.kind).collect();
+        let open: Vec<_> =
+            facts.transactions.iter().map(|span| (span.first_offset.0, span.is_without_end())).collect();
+        (conflicts, open)
+    };
+    let beyond = vec![SnapshotConflictKind::BeyondLogEnd];
+    let known = (beyond.clone(), vec![(0, false), (7, true)]);
+    assert_eq!(cut(Some(Offset(9)), "X 7/1 0..4"), known);
+    assert_eq!(cut(Some(Offset(9)), "X 7/1 0..4; torn"), known);
+    assert_eq!(cut(None, "X 7/1 0..4; torn"), known);
+    // Bytes that may be batches may be those that the snapshot covers.
+    assert_eq!(cut(Some(Offset(9)), "X 7/1 0..4; damage"), (vec![], known.1));
+    // Alone it may be another log's.
+    assert_eq!(cut(None, "X 7/1 0..4"), (beyond, vec![(0, true)]));
 }
 
 #[test]
