@@ -204,6 +204,12 @@ impl InternalTopics {
         Some(policy.contains("compact"))
     }
 
+    /// Whether it lets retention delete: a topic that is compacted alone keeps its head.
+    pub(super) fn is_deleted(&self, cluster: ClusterNumber, topic: &str) -> Option<bool> {
+        let policy = self.of(cluster)?.metadata.topic_config(topic, "cleanup.policy")?;
+        Some(policy.contains("delete"))
+    }
+
     /// How many partitions the topic has, where no two clusters say otherwise.
     pub(super) fn partition_count(&self, topic: &str) -> Option<u32> {
         let mut counts = self.of_cluster.iter().filter_map(|of_cluster| of_cluster.partition_count(topic));

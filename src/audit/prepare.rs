@@ -179,6 +179,7 @@ pub(super) fn subject<'p>(
         abort_indexes: abort_indexes::read(dir),
         segment_bases: bases,
         compacted: internal.is_compacted(cluster, &dir.topic),
+        deleted: internal.is_deleted(cluster, &dir.topic),
         expiration_ms: options.expiration_ms.or_else(|| internal.expiration_ms(cluster, dir.broker_id)),
         indexes_without_segment,
         unclean_elections: internal.unclean_elections(cluster, dir),

@@ -16,7 +16,12 @@
 //! what it held looks the same. Nobody can tell, unless an index without its segment shows that a file is missing, or
 //! the topic is known not to be compacted.
 //!
-//! Source: `UnifiedLog.append`, `UnifiedLog.roll`, `Cleaner`, `LogCleaner.cleanLog`; formats 0 and 1 name a segment far
+//! What deletes from the head (retention, `DeleteRecords`) moves the log start and the first leader epoch first, and then
+//! takes files one after the other. In a copy of a running broker a file may be there that was deleted behind its back, and
+//! the next one may not; or the checkpoint is older than the deletion. So a hole behind files that all lie below the
+//! log start is theirs there, and so is one in front of the first file.
+//!
+//! Source: `UnifiedLog.maybeIncrementLogStartOffset`, `deleteOldSegments`, `UnifiedLog.append`, `UnifiedLog.roll`, `Cleaner`, `LogCleaner.cleanLog`; formats 0 and 1 name a segment far
 //! below its first record (`UnifiedLog.maybeRoll`), so no hole is told there.
 
 use super::{HoleKind, LogTail, OffsetHole, PartitionContext};
@@ -44,6 +49,8 @@ pub(super) struct Tally {
     pub(super) boundary: u64,
     /// Between two batches of a segment.
     pub(super) inside: u64,
+    /// Behind files that lie below the log start.
+    pub(super) passed: u64,
     /// Below what the cleaner's checkpoint names.
     pub(super) cleaned: u64,
     /// Between two segments or in one without batches there, where nobody can tell the cleaner from a loss.
@@ -58,6 +65,7 @@ impl Tally {
             first_file: self.first_file.saturating_sub(earlier.first_file),
             boundary: self.boundary.saturating_sub(earlier.boundary),
             inside: self.inside.saturating_sub(earlier.inside),
+            passed: self.passed.saturating_sub(earlier.passed),
             cleaned: self.cleaned.saturating_sub(earlier.cleaned),
             unsettled: self.unsettled.saturating_sub(earlier.unsettled),
         }
@@ -66,16 +74,16 @@ impl Tally {
 
 impl Element for Tally {
     fn put(&self, out: &mut Vec<u8>) {
-        let Self { head, damage, first_file, boundary, inside, cleaned, unsettled } = *self;
-        let tallies = [head, damage, first_file, boundary, inside, cleaned, unsettled];
+        let Self { head, damage, first_file, boundary, inside, passed, cleaned, unsettled } = *self;
+        let tallies = [head, damage, first_file, boundary, inside, passed, cleaned, unsettled];
         // Nothing is missing from most logs.
         tallies.map(|count| (count > 0).then_some(count.cast_signed())).put(out);
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
-        let tallies = <[Option<i64>; 7]>::take(from)?.map(|count| count.unwrap_or(0).cast_unsigned());
-        let [head, damage, first_file, boundary, inside, cleaned, unsettled] = tallies;
-        Ok(Self { head, damage, first_file, boundary, inside, cleaned, unsettled })
+        let tallies = <[Option<i64>; 8]>::take(from)?.map(|count| count.unwrap_or(0).cast_unsigned());
+        let [head, damage, first_file, boundary, inside, passed, cleaned, unsettled] = tallies;
+        Ok(Self { head, damage, first_file, boundary, inside, passed, cleaned, unsettled })
     }
 }
 
@@ -283,6 +291,7 @@ impl Continuity {
             self.last_hole_inside = Some((segment, expected));
         }
         let kind = match kind {
+            HoleKind::Boundary if !cleaned && context.is_passed(expected, found) => HoleKind::Passed,
             HoleKind::Boundary if !cleaned && context.may_be_unfinished_pass(expected, found) => {
                 HoleKind::Unsettled
             }
@@ -298,6 +307,7 @@ impl Continuity {
         let counter = match kind {
             HoleKind::Damage => &mut self.tally.damage,
             HoleKind::Boundary | HoleKind::Inside if cleaned => &mut self.tally.cleaned,
+            HoleKind::Passed => &mut self.tally.passed,
             HoleKind::Unsettled | HoleKind::Emptied => &mut self.tally.unsettled,
             HoleKind::Head => &mut self.tally.first_file,
             HoleKind::Boundary => &mut self.tally.boundary,

@@ -31,6 +31,15 @@ pub(super) struct PendingGap {
     pub(super) before: Before,
 }
 
+impl PendingGap {
+    /// The same where what the first file begins above was deleted.
+    fn without_head(&self) -> Self {
+        let Tally { head, first_file, .. } = self.holes;
+        let holes = Tally { head: head.saturating_add(first_file), first_file: 0, ..self.holes };
+        Self { holes, ..*self }
+    }
+}
+
 /// What the partition holds of the producer before the gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
@@ -75,6 +84,7 @@ impl GapBook {
         self,
         context: &PartitionContext,
         cleaned_below: Option<Offset>,
+        head_may_be_deleted: bool,
     ) -> (Vec<Gap>, Vec<(GapReason, u64)>) {
         let gaps = self.pending.iter().map(|gap| Gap {
             topic: context.topic.clone(),
@@ -85,7 +95,10 @@ impl GapBook {
             found: gap.found.get(),
             at_offset: gap.at_offset.0,
             missing: gap.missing,
-            reason: reason(context, gap, cleaned_below),
+            reason: match head_may_be_deleted {
+                true => reason(context, &gap.without_head(), cleaned_below),
+                false => reason(context, gap, cleaned_below),
+            },
         });
         (gaps.collect(), self.omitted.into_iter().collect())
     }
@@ -110,6 +123,9 @@ fn reason(context: &PartitionContext, gap: &PendingGap, cleaned_below: Option<Of
     if head >= missing {
         return removed_head(context);
     }
+    if holes.passed > 0 && head.saturating_add(holes.passed) >= missing {
+        return removed_head(context);
+    }
     // Each kind of hole may be helped by the head, which is innocent.
     let explains = |offsets: u64| offsets > 0 && offsets.saturating_add(head) >= missing;
     if explains(removed_by_cleaner) {
@@ -124,7 +140,7 @@ fn reason(context: &PartitionContext, gap: &PendingGap, cleaned_below: Option<Of
     if explains(removed_by_cleaner.saturating_add(holes.damage)) {
         return GapReason::Damage;
     }
-    let all = [removed_by_cleaner, holes.damage, between_files, unaccounted];
+    let all = [removed_by_cleaner, holes.damage, between_files, unaccounted, holes.passed];
     let total = all.into_iter().fold(0_u64, u64::saturating_add);
     if explains(total) {
         return if between_files > 0 { GapReason::MissingSegment } else { GapReason::Unexplained };
@@ -180,8 +196,16 @@ mod tests {
         reason(&PartitionContext::default(), &gap(missing, holes, before), Some(Offset(80)))
     }
 
-    const NONE: Tally =
-        Tally { head: 0, damage: 0, first_file: 0, boundary: 0, inside: 0, cleaned: 0, unsettled: 0 };
+    const NONE: Tally = Tally {
+        head: 0,
+        damage: 0,
+        first_file: 0,
+        boundary: 0,
+        inside: 0,
+        cleaned: 0,
+        passed: 0,
+        unsettled: 0,
+    };
 
     #[test]
     fn a_removed_head_explains_as_many_sequences_as_offsets_are_missing_and_not_one_more() {

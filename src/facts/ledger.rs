@@ -155,7 +155,12 @@ impl Ledger {
         let (holes, holes_omitted) = self.continuity.into_holes();
         let newest_batches = self.producers.take_newest_batches();
         let (epochs, gaps, steps, steps_omitted) = self.producers.finish()?;
-        let (gaps, gaps_omitted) = gaps.finish(&self.context, cleaned_below);
+        let is_older = self.context.leader_epochs.last().is_some_and(|(checkpointed, _)| {
+            self.leader_epochs.changes.iter().any(|(epoch, _)| epoch > checkpointed)
+        });
+        let head_may_be_deleted =
+            self.context.may_lose_its_head() || (is_older && self.context.deleted != Some(false));
+        let (gaps, gaps_omitted) = gaps.finish(&self.context, cleaned_below, head_may_be_deleted);
         let empty_markers = std::mem::take(&mut self.transactions.empty_markers);
         let transactions_omitted = self.transactions.omitted;
         let (transactions, withheld) = self.transactions.finish();
@@ -194,6 +199,7 @@ impl Ledger {
             holes,
             holes_omitted,
             cleaned_below,
+            head_may_be_deleted,
             was_cleaned,
             tail,
             damaged_from: self.damaged_from,

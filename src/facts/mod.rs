@@ -105,6 +105,8 @@ pub struct PartitionContext {
     pub segment_bases: Vec<Offset>,
     /// `cleanup.policy` of the topic, when `__cluster_metadata` or an option tells it.
     pub compacted: Option<bool>,
+    /// Whether that policy lets retention and `DeleteRecords` delete from the head, when `__cluster_metadata` tells it.
+    pub deleted: Option<bool>,
     /// `producer.id.expiration.ms`, when `__cluster_metadata` or an option tells it.
     pub expiration_ms: Option<i64>,
     /// Base offsets of indexes whose segment is not there.
@@ -148,6 +150,20 @@ impl PartitionContext {
     /// Whether the segment of this number is the last one, which the cleaner does not touch.
     pub(crate) const fn is_active(&self, segment: usize) -> bool {
         segment.saturating_add(1) >= self.segment_bases.len()
+    }
+
+    /// Whether the files may be of several moments, and retention or `DeleteRecords` may have taken some of them between
+    /// these: nothing says that the log was closed when they were copied.
+    pub(crate) fn may_lose_its_head(&self) -> bool {
+        self.clean_shutdown == Some(false) && self.deleted != Some(false)
+    }
+
+    /// Whether all files in front of a hole between two of them lie below the log start. What deletes from the head takes
+    /// them one after the other, and goes on while files are copied; what lies below the log start is deleted in any case.
+    pub(crate) fn is_passed(&self, from: Offset, to: Offset) -> bool {
+        let starts = !matches!(self.log_start_source, LogStartSource::FirstSegment);
+        let is_below = starts && from <= self.log_start_offset;
+        is_below && (to <= self.log_start_offset || self.may_lose_its_head())
     }
 
     /// Whether a pass of the cleaner that never wrote its checkpoint may have emptied these offsets
@@ -419,6 +435,9 @@ pub enum HoleKind {
     Damage,
     /// Between two segments.
     Boundary,
+    /// Between two segments, where the files in front of it lie below the log start: what deletes from the head had come
+    /// to them.
+    Passed,
     /// Between two segments, where a pass of the cleaner that never wrote its checkpoint may have been.
     Unsettled,
     /// In a segment file that holds no batch, or in front of the first batch of one: the cleaner leaves such files, and
@@ -669,6 +688,9 @@ pub struct PartitionFacts {
     pub holes_omitted: u64,
     /// Where the cleaner has been: holes that begin below this offset are its own.
     pub cleaned_below: Option<Offset>,
+    /// Whether a head that is not there may have been deleted, and `leader-epoch-checkpoint` be older than that: the files
+    /// are of several moments, or may be.
+    pub head_may_be_deleted: bool,
     /// Whether the cleaner has been here. That it may come is no sign of that.
     pub was_cleaned: bool,
     /// What lies behind the last batch that can be read.

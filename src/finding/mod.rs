@@ -245,6 +245,12 @@ impl Finding {
         self.alternatives.iter().any(|one| one.code == rival && !one.kept)
     }
 
+    /// Whether a rival explanation is kept.
+    #[must_use]
+    pub fn keeps(&self, rival: &str) -> bool {
+        self.alternatives.iter().any(|one| one.code == rival && one.kept)
+    }
+
     /// Whether the copies have the times of what they repeat, by the clocks of the clients: then no time of
     /// the finding says when the copies were written.
     #[must_use]

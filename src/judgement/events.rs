@@ -401,7 +401,7 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, each: &mut Each<'_
         let where_ = match hole.kind {
             HoleKind::Head => "in front of the first file",
             HoleKind::Damage => "where bytes cannot be read",
-            HoleKind::Boundary | HoleKind::Unsettled => "between two files",
+            HoleKind::Boundary | HoleKind::Passed | HoleKind::Unsettled => "between two files",
             HoleKind::Emptied => "in a file that holds no batch there",
             HoleKind::Inside => "inside a file",
         };

@@ -6,6 +6,7 @@
 
 use super::Partition;
 use super::draft::{Topic, about, capped, count, dropped, each_topic, finding, kept, lines};
+use super::offsets::{cleaner_line, is_below_the_cleaner};
 use crate::facts::{LogStartSource, PartitionContext};
 use crate::finding::{Code, Confidence, Finding, Gap, GapReason, Severity};
 use crate::units::TopicNumber;
@@ -47,6 +48,8 @@ struct Heap<'a> {
     /// Where the log begins, of partitions whose head is gone.
     heads: BTreeMap<i32, String>,
     by_reason: BTreeMap<GapReason, u64>,
+    /// What the cleaner may have taken, of partitions where it has come to sequences that a missing file may hold.
+    cleaned: BTreeMap<i32, String>,
     /// The deleted logs that close them.
     continued: Vec<&'a Continued>,
 }
@@ -58,7 +61,7 @@ fn in_topic(
 ) -> Vec<Finding> {
     // Those that a deleted log closes stand by themselves.
     let mut heaps: BTreeMap<((Code, Severity), bool), Heap<'_>> = BTreeMap::new();
-    for (context, facts) in partitions {
+    for &(context, facts) in partitions {
         for gap in &facts.gaps {
             let closed = continued.iter().find(|continued| continued.closes(number, gap));
             let heap = heaps.entry((class(context, gap.reason), closed.is_some())).or_default();
@@ -67,6 +70,12 @@ fn in_topic(
             heap.partitions.insert(context.partition);
             if matches!(gap.reason, GapReason::Retention | GapReason::LogStartMoved) {
                 heap.heads.entry(context.partition).or_insert_with(|| head(context));
+            }
+            let missing = gap.reason == GapReason::MissingSegment;
+            let begins =
+                facts.holes.iter().map(|hole| hole.first_offset).find(|first| first.0 < gap.at_offset);
+            if missing && begins.is_some_and(|first| is_below_the_cleaner((context, facts), first)) {
+                heap.cleaned.entry(context.partition).or_insert_with(|| cleaner_line((context, facts)));
             }
             *heap.by_reason.entry(gap.reason).or_default() += 1;
         }
@@ -201,6 +210,7 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
             count(missing, "sequence is", "sequences are")
         ));
     }
+    finding.facts.extend(capped(heap.cleaned.values().cloned(), "partitions"));
     let begins = heap.heads.iter().map(|(partition, begins)| format!("{topic}-{partition} {begins}"));
     // One alone is in the title.
     if heap.heads.len() > 1 || severity != Severity::Info {
@@ -217,6 +227,12 @@ fn told(topic: &str, code: Code, severity: Severity, heap: &Heap<'_>) -> Finding
     for &reason in heap.by_reason.keys() {
         let words = words(reason);
         for &(code, why) in words.rivals {
+            let is_cleaner = code == "compaction" && !heap.cleaned.is_empty();
+            let why = if is_cleaner {
+                "the cleaner has been here, and may have taken a part of them before"
+            } else {
+                why
+            };
             rival(&mut finding, code, why);
         }
         finding.would_settle.extend(lines([words.settles]));
@@ -370,6 +386,8 @@ mod tests {
     use super::*;
     use crate::facts::PartitionContext;
     use crate::facts::script::fold_in;
+    use crate::judgement::offsets;
+    use crate::units::{LeaderEpoch, Offset};
 
     fn judged(script: &str) -> Vec<Finding> {
         let (context, facts) = fold_in(PartitionContext::default(), script);
@@ -388,6 +406,30 @@ mod tests {
             let findings = judge(&[(&context, &facts)], &[]);
             assert_eq!((findings[0].gaps[0].reason, findings[0].severity), (reason, severity));
         }
+    }
+
+    #[test]
+    fn where_the_cleaner_has_been_a_missing_file_is_told_and_not_that_nothing_shows_the_cleaner() {
+        let told = |cleaned_up_to: Option<i64>| {
+            let context = PartitionContext {
+                cleaned_up_to: cleaned_up_to.map(Offset),
+                clean_shutdown: Some(true),
+                leader_epochs: vec![(LeaderEpoch(0), Offset(0))],
+                segment_bases: vec![Offset(20)],
+                ..PartitionContext::default()
+            };
+            let (context, facts) = fold_in(context, "at 20; D 5/0 9..12");
+            let partitions = [(&context, &facts)];
+            let both = [judge(&partitions, &[]).remove(0), offsets::judge(&partitions).remove(0)];
+            both.map(|finding| {
+                let rival = finding.alternatives.iter().find(|rival| rival.code == "compaction").unwrap();
+                let said =
+                    finding.facts.iter().any(|fact| fact.contains("by its checkpoint up to offset 30"));
+                (finding.severity, said, rival.why.starts_with("the cleaner has been here"))
+            })
+        };
+        assert_eq!(told(Some(30)), [(Severity::High, true, true); 2]);
+        assert_eq!(told(None), [(Severity::High, false, false); 2]);
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
         let is_compaction_excluded = |of: i32| {
             partitions.iter().any(|(context, _)| context.partition == of && context.compacted == Some(false))
         };
+        let (head, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|(of, missing)| may_be_deleted(missing, &partitions, *of));
         let (alone, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(of, missing)| is_inside(missing) && !is_compaction_excluded(*of));
         let cut_producers = partitions.iter().flat_map(|partition| cut_producers(*partition));
@@ -52,8 +54,9 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
         let unsettled =
             told(topic, partitions, &unsettled).map(|finding| not_settled(finding, UNFINISHED_PASS));
         let emptied = told(topic, partitions, &emptied).map(|finding| not_settled(finding, EMPTIED));
+        let head = told(topic, partitions, &head).map(deleted_or_lost);
         let alone = told(topic, partitions, &alone).map(|finding| not_settled(finding, ALONE));
-        [told(topic, partitions, &missing), cut, unreadable, unsettled, emptied, alone].into_iter().flatten()
+        [told(topic, partitions, &missing), cut, unreadable, head, unsettled, emptied, alone].into_iter().flatten()
     })
 }
 
@@ -199,6 +202,39 @@ fn followed_a_shorter_log(unclean: &[String]) -> Option<Alternative> {
 const LIVE_COPY: &str =
     "the broker ran while its files were copied, and wrote the checkpoints after this log was copied";
 
+/// Whether the cleaner has come to an offset that is missing for another reason.
+pub(super) fn is_below_the_cleaner((_, facts): Partition<'_>, offset: Offset) -> bool {
+    facts.was_cleaned && facts.cleaned_below.is_some_and(|limit| offset < limit)
+}
+
+/// What the cleaner makes of a number of missing records.
+pub(super) fn cleaner_line((context, _): Partition<'_>) -> String {
+    let limit = match context.cleaned_up_to {
+        Some(limit) => format!(" (by its checkpoint up to offset {limit})"),
+        None => String::new(),
+    };
+    format!(
+        "{}-{}: the cleaner has been here{limit}: what it had taken was gone before, so fewer records may be missing than numbers",
+        context.topic, context.partition
+    )
+}
+
+/// Whether what deletes from the head explains a hole, in files that are of several moments or may be.
+fn may_be_deleted(missing: &Missing<'_>, partitions: &[Partition<'_>], of: i32) -> bool {
+    let Missing::Hole(hole) = missing else { return false };
+    let head_may_be_deleted =
+        || partitions.iter().any(|(context, facts)| context.partition == of && facts.head_may_be_deleted);
+    match hole.kind {
+        HoleKind::Passed => true,
+        HoleKind::Head => head_may_be_deleted(),
+        HoleKind::Damage
+        | HoleKind::Boundary
+        | HoleKind::Unsettled
+        | HoleKind::Emptied
+        | HoleKind::Inside => false,
+    }
+}
+
 const fn is_unsettled(missing: &Missing<'_>) -> bool {
     matches!(missing, Missing::Hole(hole) if matches!(hole.kind, HoleKind::Unsettled))
 }
@@ -243,6 +279,26 @@ fn damage<'m, 'h: 'm>(missing: impl Iterator<Item = &'m Missing<'h>>) -> Alterna
             "bytes behind the last batch cannot be read, and a part of these offsets may be theirs",
         ),
     }
+}
+
+/// A finding about holes where a head was deleted, or may have been, while the files were copied.
+fn deleted_or_lost(mut finding: Finding) -> Finding {
+    finding.severity = Severity::Low;
+    finding.confidence = Confidence::Possible;
+    finding.alternatives.retain(|rival| rival.code != "compaction");
+    finding.alternatives.extend([
+        kept(
+            "retention",
+            "retention and DeleteRecords delete from the head of a log, and these offsets are at its head: then nothing is lost",
+        ),
+        kept("live copy", "files that are copied one by one while a broker deletes are of different moments"),
+    ]);
+    finding.would_settle = lines([
+        "the log start as the broker knows it (kafka-get-offsets.sh --time earliest)",
+        "how these files were copied",
+    ]);
+    finding.advice = lines(["look at the log start and at the same offsets in another replica"]);
+    finding
 }
 
 /// A finding about ends below a checkpoint, where bytes behind them cannot be read.
@@ -325,6 +381,23 @@ fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)
         ))
     });
     finding.facts.extend(capped(snapshots, "snapshots"));
+    let cleaned: Vec<String> = partitions
+        .iter()
+        .filter_map(|&partition| {
+            let of = |(number, missing): &(i32, Missing<'_>)| {
+                *number == partition.0.partition
+                    && !missing.is_at_the_end()
+                    && is_below_the_cleaner(partition, range(missing).0)
+            };
+            missing.iter().any(of).then(|| cleaner_line(partition))
+        })
+        .collect();
+    let compaction = if cleaned.is_empty() {
+        "nothing shows that the cleaner was here; a past cleanup policy leaves no other trace"
+    } else {
+        "the cleaner has been here, and may have taken a part of these records before; a first file it does not take away"
+    };
+    finding.facts.extend(capped(cleaned, "partitions"));
     let cut = partitions.iter().filter(|(context, _)| {
         missing.iter().any(|(partition, missing)| *partition == context.partition && missing.is_at_the_end())
     });
@@ -337,13 +410,8 @@ fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)
             place(topic, *partition, first.0, last.0, "missing")
         })
         .collect();
-    finding.alternatives = vec![
-        damage(missing.iter().map(|(_, missing)| missing)),
-        kept(
-            "compaction",
-            "nothing shows that the cleaner was here; a past cleanup policy leaves no other trace",
-        ),
-    ];
+    finding.alternatives =
+        vec![damage(missing.iter().map(|(_, missing)| missing)), kept("compaction", compaction)];
     finding.alternatives.extend(followed_a_shorter_log(&unclean));
     if missing
         .iter()
@@ -379,6 +447,8 @@ fn missing<'a>(context: &PartitionContext, facts: &'a PartitionFacts) -> Vec<Mis
         .filter(|hole| match hole.kind {
             HoleKind::Damage => false,
             HoleKind::Head => true,
+            // What lies below the log start was deleted, whatever became of its file.
+            HoleKind::Passed => hole.last_offset >= context.log_start_offset,
             // Internal topics are compacted, whatever the files beside them say.
             HoleKind::Boundary | HoleKind::Unsettled | HoleKind::Emptied | HoleKind::Inside => {
                 !context.internal && (!cleaned(hole) || lost_its_log(hole))
@@ -448,7 +518,7 @@ fn line(topic: &str, partition: i32, missing: &Missing<'_>) -> String {
                 HoleKind::Head => {
                     format!("{range} lie above the start of the first leader epoch and below the first file")
                 }
-                HoleKind::Boundary | HoleKind::Unsettled => {
+                HoleKind::Boundary | HoleKind::Passed | HoleKind::Unsettled => {
                     format!("{range} lie between two files and are in neither")
                 }
                 HoleKind::Emptied => {
@@ -599,6 +669,59 @@ mod tests {
         assert_eq!(judged(above(0), "D 5/0 0..4").len(), 1);
         assert!(judged(above(40), "D 5/0 0..4").is_empty());
         assert!(judged(above(42), "D 5/0 0..4").is_empty());
+    }
+
+    #[test]
+    fn a_head_that_may_have_been_deleted_while_files_were_copied_is_no_loss_that_is_known() {
+        let told = |clean_shutdown, deleted, checkpointed: i32, script: &str| {
+            let context = PartitionContext {
+                segment_bases: vec![Offset(40), Offset(45), Offset(60)],
+                leader_epochs: vec![(LeaderEpoch(checkpointed), Offset(0))],
+                clean_shutdown,
+                deleted,
+                ..plain()
+            };
+            let (context, facts) = fold_in(context, script);
+            let partitions = [(&context, &facts)];
+            let sequences = crate::judgement::gaps::judge(&partitions, &[]);
+            let offsets = judge(&partitions);
+            [sequences, offsets].map(|list| list.iter().map(|one| one.severity).collect::<Vec<_>>())
+        };
+        let head = "leader 1; at 40; D 5/0 40..44; roll; D 5/0 45..59; roll; D 5/0 60..60";
+        let (high, low) =
+            ([vec![Severity::High], vec![Severity::High]], [vec![Severity::Info], vec![Severity::Low]]);
+        // A log of one moment; one that a running broker may have deleted from; one that is only compacted.
+        assert_eq!(told(Some(true), None, 1, head), high);
+        assert_eq!(told(None, Some(true), 1, head), high);
+        assert_eq!(told(Some(false), None, 1, head), low);
+        assert_eq!(told(Some(false), Some(false), 1, head), high);
+        // The checkpoint is older than the log.
+        assert_eq!(told(Some(true), None, 0, head), low);
+        assert_eq!(told(Some(true), Some(false), 0, head), high);
+    }
+
+    #[test]
+    fn a_hole_behind_files_below_the_log_start_is_what_deletes_from_the_head() {
+        let told = |clean, log_start: i64, script: &str| {
+            let context = PartitionContext {
+                log_start_offset: Offset(log_start),
+                log_start_source: crate::facts::LogStartSource::LeaderEpochs,
+                clean_shutdown: Some(clean),
+                ..plain()
+            };
+            let (context, facts) = fold_in(context, script);
+            let reason = facts.gaps.last().map(|gap| gap.reason);
+            (judge(&[(&context, &facts)]).first().map(|one| one.severity), reason)
+        };
+        use crate::finding::GapReason::{LogStartMoved, MissingSegment};
+        let script = "D 5/0 0..4; roll; D 5/0 5..9; at 20; roll; D 5/0 20..20";
+        assert_eq!(told(false, 10, script), (Some(Severity::Low), Some(LogStartMoved)));
+        assert_eq!(told(true, 10, script), (Some(Severity::High), Some(MissingSegment)));
+        // A file above the log start stands in front of it, or all of it lies below.
+        assert_eq!(told(false, 5, script), (Some(Severity::High), Some(MissingSegment)));
+        for clean in [true, false] {
+            assert_eq!(told(clean, 20, script), (None, Some(LogStartMoved)));
+        }
     }
 
     #[test]

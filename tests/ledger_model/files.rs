@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The partition directories of one log directory, with the checkpoints that they share.
 pub fn write(root: &Path, logs: &[(String, &Disk)]) {
-    let torn = logs.iter().any(|(_, disk)| disk.fault == Fault::Torn);
+    let unclean = logs.iter().any(|(_, disk)| disk.unclean);
     let (mut starts, mut watermarks, mut cleaned) = (Vec::new(), Vec::new(), Vec::new());
     for (topic, disk) in logs {
         partition(&root.join(format!("{topic}-0")), disk);
@@ -28,7 +28,7 @@ pub fn write(root: &Path, logs: &[(String, &Disk)]) {
         fs::write(root.join(name), checkpoint(&lines)).unwrap();
     }
     fs::write(root.join("meta.properties"), "#\nnode.id=1\ncluster.id=model\nversion=1\n").unwrap();
-    if !torn {
+    if !unclean {
         fs::write(root.join(".kafka_cleanshutdown"), "{\"version\":0,\"brokerEpoch\":1}").unwrap();
     }
 }

@@ -90,15 +90,15 @@ struct Hole {
     from: i64,
     to: i64,
     reason: GapReason,
+    /// Whether files are not there, whoever took them.
+    of_files: bool,
 }
 
 impl Ledger {
     pub fn read(disk: &Disk) -> Self {
         let (batches, holes) = readable(disk);
         let mut ledger = Self {
-            holes: holes
-                .iter()
-                .any(|hole| matches!(hole.reason, GapReason::MissingSegment | GapReason::Unexplained)),
+            holes: holes.iter().any(|hole| hole.of_files && hole.to > disk.log_start),
             ..Self::default()
         };
         let mut seen: BTreeMap<i64, Seen> = BTreeMap::new();
@@ -427,7 +427,8 @@ fn by_epoch(first: i64, last: i64, data: &[Stored]) -> Vec<(i64, i64)> {
 /// Whether a marker may have stood from one offset up to another. The cleaner keeps a marker as long as any data of its
 /// transaction is there.
 fn may_hide_marker(holes: &[Hole], from: i64, to: i64) -> bool {
-    let kept = |hole: &&Hole| !matches!(hole.reason, GapReason::Compaction | GapReason::Retention);
+    let kept =
+        |hole: &&Hole| hole.of_files || !matches!(hole.reason, GapReason::Compaction | GapReason::Retention);
     holes.iter().filter(kept).any(|hole| hole.from < to && hole.to > from)
 }
 
@@ -556,25 +557,30 @@ fn readable(disk: &Disk) -> (Vec<Stored>, Vec<Hole>) {
     let first = disk.segments.first().map_or(0, |segment| segment.base);
     if first > 0 {
         let kept_since = disk.leader_epochs.first().map_or(first, |line| line.1).min(first);
-        holes.push(Hole { from: 0, to: kept_since, reason: GapReason::Retention });
-        holes.push(Hole { from: kept_since, to: first, reason: GapReason::MissingSegment });
+        holes.push(Hole { from: 0, to: kept_since, reason: GapReason::Retention, of_files: false });
+        // What deletes from the head may have gone on while files were copied that were not closed.
+        let reason = if disk.unclean { GapReason::Retention } else { GapReason::MissingSegment };
+        holes.push(Hole { from: kept_since, to: first, reason, of_files: true });
         holes.retain(|hole| hole.from < hole.to);
     }
     let mut next = first;
     for segment in &disk.segments {
         if segment.base > next && disk.first_dirty.is_none_or(|dirty| dirty <= next) {
-            holes.push(Hole { from: next, to: segment.base, reason: GapReason::MissingSegment });
+            // So it may behind files below the log start; what lies below that is deleted.
+            let is_passed = next <= disk.log_start && (disk.unclean || segment.base <= disk.log_start);
+            let reason = if is_passed { GapReason::Retention } else { GapReason::MissingSegment };
+            holes.push(Hole { from: next, to: segment.base, reason, of_files: true });
             next = segment.base;
         }
         for batch in &segment.batches {
             if batch.base > next {
                 let cleaned = disk.first_dirty.is_some_and(|dirty| next < dirty);
                 let reason = if cleaned { GapReason::Compaction } else { GapReason::MissingSegment };
-                holes.push(Hole { from: next, to: batch.base, reason });
+                holes.push(Hole { from: next, to: batch.base, reason, of_files: !cleaned });
             }
             next = batch.last + 1;
             if disk.fault == Fault::Flipped(batch.base) {
-                holes.push(Hole { from: batch.base, to: next, reason: GapReason::Damage });
+                holes.push(Hole { from: batch.base, to: next, reason: GapReason::Damage, of_files: false });
             } else {
                 batches.push(batch.clone());
             }

@@ -18,7 +18,7 @@ use dedup_audit::report::model::Report;
 use ledger::Ledger;
 use std::collections::BTreeMap;
 use std::path::Path;
-use world::{Disk, Fault, Happened, World};
+use world::{Disk, Happened, World};
 
 /// Logs of one log directory.
 const TOGETHER: usize = 50;
@@ -32,10 +32,9 @@ fn a_naive_ledger_agrees() {
     let mut seeds = first..first + count;
     while !seeds.is_empty() {
         let played: Vec<Played> = seeds.by_ref().take(TOGETHER).map(Played::from_seed).collect();
-        // A torn end is expected only where no clean shutdown is noted, and that is said once a directory.
-        let (torn, whole): (Vec<_>, Vec<_>) =
-            played.into_iter().partition(|played| played.disk.fault == Fault::Torn);
-        for played in [torn, whole] {
+        // Whether a clean shutdown is noted is said once a directory.
+        let (unclean, clean): (Vec<_>, Vec<_>) = played.into_iter().partition(|played| played.disk.unclean);
+        for played in [unclean, clean] {
             differences.extend(compare(&played, &mut variety));
         }
     }

@@ -75,6 +75,8 @@ pub struct Disk {
     pub end: i64,
     pub first_dirty: Option<i64>,
     pub fault: Fault,
+    /// Whether the files may be of several moments: no clean stop is noted.
+    pub unclean: bool,
 }
 
 impl fmt::Display for Disk {
@@ -663,6 +665,7 @@ impl World {
                 if !self.disk.segments[at].batches.is_empty() {
                     let lost = self.disk.segments.remove(at);
                     self.disk.fault = Fault::LostSegment(lost.base);
+                    self.disk.unclean = self.dice.percent(50);
                 }
             }
             2 => {
@@ -675,7 +678,9 @@ impl World {
                     self.disk.fault = Fault::Flipped(at);
                 }
             }
-            3 if self.disk.segments.last().unwrap().batches.len() > 1 => self.disk.fault = Fault::Torn,
+            3 if self.disk.segments.last().unwrap().batches.len() > 1 => {
+                (self.disk.fault, self.disk.unclean) = (Fault::Torn, true);
+            }
             4 => self.forge(),
             _ => {}
         }

@@ -83,6 +83,10 @@ pub(super) const OFFSET_GAP: Explanation = Explanation {
         "The cleaner leaves segment files without a batch, or with a first batch above the offset in the name. Where no \
          checkpoint or metadata tells whether it works on the topic, a file that lost what it held looks the same, and \
          the finding is low.",
+        "Retention and DeleteRecords delete from the head of a log, and go on while the files of a running broker are copied \
+         one by one: a first file may be missing although an older leader-epoch-checkpoint names it, or the next one behind \
+         files that the log start has passed. In logs that were not closed cleanly such a hole is low; below the log start it \
+         is none.",
         "Formats 0 and 1 and their conversion leave offsets out at the borders of segments.",
         "A copy that was taken while the broker wrote can lack its end; so can a log after a crash. Where the log \
          was not closed cleanly, an end below the high watermark is a note in the coverage. An end below the recovery \

@@ -71,7 +71,8 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         }
         Code::OffsetGap if finding.severity <= Severity::Low => {
             format!(
-                "offsets are missing in {topics}, and nobody can tell whether the cleaner took them or a loss"
+                "offsets are missing in {topics}, and nobody can tell whether {} took them or a loss",
+                if finding.keeps("retention") { "retention" } else { "the cleaner" }
             )
         }
         Code::OffsetGap => format!("records are missing in {topics}: the log has a hole, or ends too early"),
