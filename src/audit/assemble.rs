@@ -14,7 +14,7 @@ use crate::facts::{
     CommitHistory, EpochEnds, EpochSpan, HoleKind, Outcome, PartitionContext, PartitionFacts, Session,
     SessionSpan as FactSpan, Sessions, TransactionSpan,
 };
-use crate::finding::{Code, Event, Finding, Gap, GapReason, Stretch, Window, rfc3339};
+use crate::finding::{Code, Event, Finding, Gap, GapReason, ProtectionMode, Stretch, Window, rfc3339};
 use crate::input::{Inventory, LogDirScope, PartitionDir};
 use crate::judgement::duplicates::Examples;
 use crate::keys::Undecoded;
@@ -99,11 +99,17 @@ pub(super) const fn most_events(options: &AuditOptions) -> usize {
 }
 
 /// Entries of a capped list.
-const fn listed(options: &AuditOptions) -> usize {
+pub(super) const fn listed(options: &AuditOptions) -> usize {
     match options.examples {
         Examples::All => usize::MAX,
         Examples::AtMost(_) => LISTED,
     }
+}
+
+/// Where records stand in formats that cannot carry a producer id.
+fn old_formats(facts: &PartitionFacts) -> Vec<(Offset, Offset)> {
+    let stretches = facts.protection.stretches.iter().filter(|one| one.mode == ProtectionMode::Legacy);
+    stretches.map(|one| (one.first_offset, one.last_offset)).collect()
 }
 
 /// Topics and partitions as the relations name them; no sessions and no groups yet.
@@ -128,6 +134,7 @@ pub(super) fn relations_base(
                 log_start_offset: context.log_start_offset,
                 last_stable_offset: outcome.facts.last_stable_offset,
                 first_unprotected_offset: outcome.first_unprotected,
+                old_formats: old_formats(&outcome.facts),
                 snapshots: snapshot_notes(context),
                 newest_batches: newest_notes(&outcome.facts),
                 begun_below: begun_below(&outcome.facts),

@@ -75,7 +75,7 @@ pub(super) fn follow(
     let mut fields: BTreeMap<usize, Option<VersionField>> = BTreeMap::new();
     let mut wanted = Vec::new();
     for (at, (subject, outcome)) in subjects.iter().zip(outcomes.iter()).enumerate() {
-        let RecordLane::Digest { plan, log_start, sought: None, .. } = &subject.lane else { continue };
+        let RecordLane::Digest { plan, log_start, .. } = &subject.lane else { continue };
         let topic = topics.of_partition(at);
         let Some(sample) = samples.get(topic).filter(|_| !plan.holds_state && !outcome.interrupted) else {
             continue;

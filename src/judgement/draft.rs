@@ -106,6 +106,13 @@ pub(super) fn place(topic: &str, partition: i32, first: i64, last: i64, what: &s
     }
 }
 
+/// What comes before idempotence where records stand in formats 0 and 1: no setting of a producer reaches these.
+///
+/// Source: KIP-98. Producer ids came with format 2 and brokers of 0.11; a broker refuses them where an older
+/// log.message.format.version is set, as far as it heeds one (up to 3.x, KIP-724).
+pub(in crate::judgement) const FORMAT_FIRST: &str = "formats 0 and 1 cannot carry a producer id: a broker of 0.11 or later and message format 2 \
+     (log.message.format.version) come first, then a client with enable.idempotence=true";
+
 /// At most this many lines of the same kind among the facts of one finding.
 pub(super) const LINES: usize = 5;
 

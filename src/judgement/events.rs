@@ -13,7 +13,7 @@ use crate::facts::{
     HoleKind, Outcome, PartitionContext, PartitionFacts, Rewind, SequenceStep, Session, Sessions, StepKind,
 };
 use crate::finding::phrase::offsets;
-use crate::finding::{Event, EventKind, Finding, ProtectionMode, in_turn};
+use crate::finding::{Event, EventKind, Finding, GapReason, ProtectionMode, in_turn};
 use crate::relations::Groups;
 use crate::spill::{Share, Sorter};
 use crate::units::{Offset, ProducerEpoch, Sequence, TopicNumber};
@@ -413,10 +413,36 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, each: &mut Each<'_
         let offset = Offset(gap.at_offset);
         tell(EventKind::SequenceGap, time(offset), at(offset), &|| {
             let epoch = gap.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
-            format!(
-                "producer {}{epoch}: sequence {} instead of {}, {} missing ({})",
-                gap.producer_id, gap.found, gap.expected, gap.missing, gap.reason
-            )
+            let (producer, found, expected) = (gap.producer_id, gap.found, gap.expected);
+            match gap.reason {
+                // Nothing says that the sequences before it were meant for this log.
+                GapReason::FirstAppend => format!(
+                    "producer {producer}{epoch}: its first batch here begins at sequence {found}; whether {} before it {} sent \
+                     here cannot be told ({})",
+                    if gap.missing == 1 {
+                        "the one".to_owned()
+                    } else {
+                        format!("any of the {}", gap.missing)
+                    },
+                    if gap.missing == 1 { "was" } else { "were" },
+                    gap.reason
+                ),
+                GapReason::ExpiredProducerState | GapReason::LostProducerState => format!(
+                    "producer {producer}{epoch}: sequence {found} instead of {expected}; whether {} between {} sent cannot be \
+                     told ({})",
+                    if gap.missing == 1 {
+                        "the one".to_owned()
+                    } else {
+                        format!("any of the {}", gap.missing)
+                    },
+                    if gap.missing == 1 { "was" } else { "were" },
+                    gap.reason
+                ),
+                _ => format!(
+                    "producer {producer}{epoch}: sequence {found} instead of {expected}, {} missing ({})",
+                    gap.missing, gap.reason
+                ),
+            }
         });
     }
     for step in &facts.steps {

@@ -1,8 +1,8 @@
 //! Findings that explain each other name each other: copies without producer id, and the stretch in
 //! which nothing protected them; sequences that are missing, and the missing offsets in which they were.
 
-use super::draft::count;
-use crate::finding::{Code, Finding, Gap, GapReason};
+use super::draft::{count, kept};
+use crate::finding::{Code, Copy, Finding, Gap, GapReason, MisroutedRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Findings of the other kind that are named one by one.
@@ -13,6 +13,7 @@ pub fn link(findings: &mut [Finding]) {
     link_holes(findings);
     link_tails(findings);
     link_misrouted(findings);
+    link_misplaced(findings);
     link_sessions(findings);
     let is_stretch = |code: Code| matches!(code, Code::IdempotenceOff | Code::IdempotenceLost);
     let mut lines: Vec<(usize, String)> = Vec::new();
@@ -234,6 +235,124 @@ fn link_misrouted(findings: &mut [Finding]) {
     }
     tell(findings, lines);
 }
+
+/// What is told of one batch by where it belongs, by its sequences and by its keys.
+///
+/// A batch that a client sent under the name of another partition (KAFKA-19012) steps into the sequences of that one, and
+/// into its keys. Where the rightful partition is not among the files, these two are all that is to be seen of it.
+fn link_misplaced(findings: &mut [Finding]) {
+    let of = |code: Code| findings.iter().enumerate().filter(move |(_, one)| one.code == code);
+    let is_gap = |one: &Finding| matches!(one.code, Code::SequenceGap | Code::SequenceGapExplained);
+    let (mut lines, mut rivals) = (Vec::new(), Vec::new());
+    for (whole, batch) in of(Code::MisplacedBatch) {
+        let places = misplaced_places(batch);
+        let is_of_it = |gap: &Gap| {
+            let behind =
+                |copy: &&Copy| (copy.producer_id, copy.batch_base_offset) == (gap.producer_id, gap.at_offset);
+            let copies = batch.groups.iter().flat_map(|group| &group.copies);
+            copies
+                .filter(behind)
+                .any(|copy| (copy.topic.as_str(), copy.partition) == (gap.topic.as_str(), gap.partition))
+        };
+        let told = format!("{} {}", batch.code, batch.id);
+        for (at, gaps) in findings.iter().enumerate().filter(|(_, one)| is_gap(one)) {
+            let number = gaps.gaps.iter().filter(|gap| is_of_it(gap)).count();
+            if number == 0 {
+                continue;
+            }
+            lines.push((
+                whole,
+                format!("its sequences in the second place are told in {} {}", gaps.code, gaps.id),
+            ));
+            lines.push((at, format!("a batch that most likely belongs elsewhere: its sequences go on in another partition; see {told}")));
+            if number == gaps.gaps.len() && gaps.gaps_omitted == 0 {
+                rivals.push((at, Sure::Known, told.clone()));
+            }
+        }
+        for (at, stray) in of(Code::MisroutedKey) {
+            let inside =
+                |one: &&MisroutedRecord| places.contains(&(one.topic.as_str(), one.partition, one.offset));
+            let number = stray.records.iter().filter(inside).count();
+            if number == 0 {
+                continue;
+            }
+            lines.push((
+                whole,
+                format!("its keys in the second place are told in {} {}", stray.code, stray.id),
+            ));
+            let are = if number == 1 { "is" } else { "are" };
+            let records = count(u64::try_from(number).unwrap_or(u64::MAX), "listed record", "listed records");
+            lines.push((
+                at,
+                format!("{records} {are} of a batch that most likely belongs elsewhere; see {told}"),
+            ));
+            if number == stray.records.len() && stray.records_omitted == 0 {
+                rivals.push((at, Sure::Known, told.clone()));
+            }
+        }
+    }
+    for (at, gaps) in findings.iter().enumerate().filter(|(_, one)| is_gap(one)) {
+        for gap in gaps.gaps.iter().filter(|gap| gap.reason == GapReason::FirstAppend) {
+            for (other, stray) in of(Code::MisroutedKey) {
+                let begins = stray.records.iter().any(|one| {
+                    (one.topic.as_str(), one.partition, one.offset)
+                        == (gap.topic.as_str(), gap.partition, gap.at_offset)
+                });
+                if !begins || rivals.iter().any(|(known, ..)| *known == at || *known == other) {
+                    continue;
+                }
+                let place = format!("{}-{} offset {}", gap.topic, gap.partition, gap.at_offset);
+                let both = |id: &Finding| {
+                    format!(
+                        "the first batch of producer {} at {place} begins at sequence {}, and its keys lead to another partition \
+                     (see {} {}): a batch that a client sent under the name of another partition looks like that (KAFKA-19012)",
+                        gap.producer_id, gap.found, id.code, id.id
+                    )
+                };
+                rivals.push((at, Sure::Perhaps, both(stray)));
+                rivals.push((other, Sure::Perhaps, both(gaps)));
+            }
+        }
+    }
+    tell(findings, lines);
+    for (at, sure, why) in rivals {
+        let Some(finding) = findings.get_mut(at) else { continue };
+        let code = Code::MisplacedBatch.name();
+        finding.alternatives.retain(|rival| rival.code != code);
+        let why = match sure {
+            Sure::Perhaps => why,
+            Sure::Known => {
+                finding.advice = vec![format!("look at {why} first: it is about these very records")];
+                format!("{why} is about these very records, and likelier")
+            }
+        };
+        finding.alternatives.insert(0, kept(code, why));
+    }
+}
+
+/// Whether a batch is known to belong elsewhere, or only looks like it.
+#[derive(Clone, Copy)]
+enum Sure {
+    Known,
+    Perhaps,
+}
+
+/// The offsets of a misplaced batch: all of them where it is one, else the listed ones.
+fn misplaced_places(batch: &Finding) -> BTreeSet<(&str, i32, i64)> {
+    let copies = || batch.groups.iter().filter_map(|group| group.copies.last());
+    let listed = copies().map(|copy| (copy.topic.as_str(), copy.partition, copy.offset));
+    let batches: BTreeSet<_> =
+        copies().map(|copy| (copy.topic.as_str(), copy.partition, copy.batch_base_offset)).collect();
+    let mut places: BTreeSet<_> = listed.collect();
+    if let (1, Some(&(topic, partition, base))) = (batches.len(), batches.first()) {
+        let records = i64::try_from(batch.counts.surplus_records.min(LARGEST_BATCH)).unwrap_or(0);
+        places.extend((0..records).map(|record| (topic, partition, base.saturating_add(record))));
+    }
+    places
+}
+
+/// Records of a batch that are looked for one by one.
+const LARGEST_BATCH: u64 = 100_000;
 
 /// Whether one of the holes that a finding is about ends in front of the batch behind a gap.
 fn lies_in(gap: &Gap, offsets: &Finding) -> bool {

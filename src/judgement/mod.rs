@@ -110,10 +110,12 @@ pub fn single_facts(
 fn settle(finding: &mut Finding) {
     let (mut all, dropped): (Vec<Alternative>, Vec<Alternative>) =
         std::mem::take(&mut finding.alternatives).into_iter().partition(|rival| rival.kept);
+    let mut told = std::collections::BTreeSet::new();
     for rival in dropped {
         match all.iter_mut().find(|one| one.kept && one.code == rival.code) {
             Some(survives) => {
-                survives.why.push_str("; not elsewhere: ");
+                let is_first = told.insert(rival.code.clone());
+                survives.why.push_str(if is_first { "; elsewhere it is excluded: " } else { "; " });
                 survives.why.push_str(&rival.why);
             }
             None => all.push(rival),
@@ -161,8 +163,7 @@ mod tests {
             rival("a", false, "at 3"),
         ];
         settle(&mut finding);
-        let told =
-            [rival("a", true, "at 2; not elsewhere: at 1; not elsewhere: at 3"), rival("b", false, "no")];
+        let told = [rival("a", true, "at 2; elsewhere it is excluded: at 1; at 3"), rival("b", false, "no")];
         assert_eq!(finding.alternatives, told);
     }
 

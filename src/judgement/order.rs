@@ -7,10 +7,10 @@
 //! that rises with every key elsewhere needs few.
 
 use super::Partition;
-use super::draft::{LINES, about, at, capped, count, dropped, each_topic, finding, kept, lines};
+use super::draft::{FORMAT_FIRST, LINES, about, at, capped, count, dropped, each_topic, finding, kept, lines};
 use crate::facts::{MovedBlock, OlderBlock, Order, Versions};
 use crate::finding::phrase::{duration, offsets};
-use crate::finding::{Alternative, Code, Confidence, Finding, ProtectionMode, Stretch, Window};
+use crate::finding::{Alternative, Cause, Code, Confidence, Finding, ProtectionMode, Stretch, Window};
 
 /// Batches below which the order of times proves nothing.
 const FEWEST_BATCHES: u64 = 100;
@@ -145,9 +145,11 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
         count(records, "record", "records"),
         if records == 1 { "stands" } else { "stand" }
     );
-    // A new leader is a reason to send again; without one a writer with a slow clock looks the same.
+    // A new leader is a reason to send again; without one a writer with a slow clock looks the same. A version that steps
+    // back where it rises everywhere else shows the order whatever clocks say, and not what broke it.
     let reason = blocks.iter().any(|(_, block)| block.new_leader());
-    let confidence = if reason { Confidence::Likely } else { Confidence::Possible };
+    let by_version = blocks.iter().all(|(_, block)| matches!(block, Block::Versions(..)));
+    let confidence = if reason || by_version { Confidence::Likely } else { Confidence::Possible };
     let mut finding = finding(Code::OrderBroken, confidence, title);
     about(&mut finding, blocks.iter().map(|&(partition, _)| (topic, partition)));
     let times = blocks.iter().map(|(_, block)| block.times());
@@ -166,7 +168,11 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     finding.facts.push(
         "none of these batches carries a producer id: the broker had no sequence by which to keep their order".to_owned(),
     );
-    let by_version = blocks.iter().all(|(_, block)| matches!(block, Block::Versions(..)));
+    finding.cause = by_version.then(|| Cause {
+        text: "a batch that failed and was sent again behind later ones, with several requests in flight"
+            .to_owned(),
+        confidence: if reason { Confidence::Likely } else { Confidence::Possible },
+    });
     finding.alternatives = rivals(by_version);
     finding.would_settle = if by_version {
         lines(["the client's log at that time: a timeout or a new leader, and a retry"])
@@ -176,8 +182,13 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
             "the client's log at that time: a timeout or a new leader, and a retry",
         ])
     };
+    let old_formats = partitions.iter().all(|(_, facts)| facts.protection.unprotected_records == 0);
     finding.advice = lines([
-        "switch idempotence on: it keeps the order with up to five requests in flight",
+        if old_formats {
+            FORMAT_FIRST
+        } else {
+            "switch idempotence on: it keeps the order with up to five requests in flight"
+        },
         "without it set max.in.flight.requests.per.connection=1",
         "look at the keys in these blocks: where the newest record of a key wins, an older state may have won",
     ]);

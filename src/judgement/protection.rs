@@ -338,6 +338,13 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
         Told::Off(reasons) => {
             let several = partitions.len() > 1;
             let since = if omitted == 0 { on_since(topic, partitions, stretches) } else { None };
+            let is_beside =
+                |reason: &NotLost| matches!(reason, NotLost::BesideHere | NotLost::BesideElsewhere);
+            if !few && reasons.keys().any(is_beside) {
+                finding.title = format!(
+                    "in topic {topic} a writer without idempotence writes beside protected ones: {records_lack} a producer id"
+                );
+            }
             let (doubted, sure): (BTreeMap<_, _>, BTreeMap<_, _>) = reasons
                 .into_iter()
                 .partition(|(reason, _)| matches!(reason, NotLost::LikeOthers | NotLost::Cleaned));
@@ -356,9 +363,9 @@ fn told(topic: &str, partitions: &[Partition<'_>], stretches: &Stretches, what: 
             if since.is_some() {
                 finding.title =
                     finding.title.replacen("idempotence is off in", "idempotence was off at first in", 1);
-                if let Some(fact) = finding.facts.first_mut() {
-                    fact.clone_from(&finding.title);
-                }
+            }
+            if let Some(fact) = finding.facts.first_mut() {
+                fact.clone_from(&finding.title);
             }
         }
     }
@@ -431,7 +438,8 @@ fn not_lost(
                 "a protected session that began before {place} goes on in another partition, by its times"
             ),
             NotLost::LikeOthers => format!(
-                "{place} may be of the writer that stands beside protected sessions {}",
+                "behind {place} no protected session goes on, so what is written there may have had a producer id before; more \
+                 likely it is of the writer without one that stands beside protected sessions {}",
                 if several { "elsewhere in the topic" } else { "further up" }
             ),
             NotLost::Cleaned => format!(
@@ -480,7 +488,8 @@ fn lost_words(finding: &mut Finding, few: bool) {
 fn off_words(finding: &mut Finding, lost: Vec<Alternative>, on_since: Option<&str>) {
     finding.alternatives = vec![kept(
         "by default",
-        "Java clients before 3.0 and most other libraries have idempotence off unless it is switched on; \
+        "Java clients before 3.0 have idempotence off unless it is switched on, and so have 3.0.0 and 3.1.0 in effect \
+             (KAFKA-13598) and most other libraries; \
              Connect workers and MirrorMaker 2 switch it off (KAFKA-13759)",
     )];
     finding.alternatives.extend(lost);

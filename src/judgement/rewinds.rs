@@ -536,6 +536,7 @@ mod tests {
                 log_start_offset: Offset(0),
                 last_stable_offset: Offset(20),
                 first_unprotected_offset: None,
+                old_formats: Vec::new(),
                 damaged_bytes: 0,
                 snapshots: Vec::new(),
                 newest_batches: Vec::new(),

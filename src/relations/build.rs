@@ -658,6 +658,7 @@ mod tests {
             begun_below: Vec::new(),
             aborts: Vec::new(),
             first_unprotected_offset: None,
+            old_formats: Vec::new(),
             damaged_bytes: 0,
             snapshots: Vec::new(),
         };

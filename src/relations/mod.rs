@@ -194,6 +194,9 @@ pub struct PartitionNote {
     pub last_stable_offset: Offset,
     /// The first record without producer id.
     pub first_unprotected_offset: Option<Offset>,
+    /// First and last offsets of stretches in formats 0 and 1, which cannot carry a producer id.
+    #[serde(default)]
+    pub old_formats: Vec<(Offset, Offset)>,
     /// How many bytes of it could not be read, expected tails aside.
     pub damaged_bytes: u64,
     /// The producer snapshots that can be read, by number.

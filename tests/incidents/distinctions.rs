@@ -385,6 +385,6 @@ fn a_newest_snapshot_without_the_last_writer_says_that_brokers_here_forget_soon(
         says(lost, "facts", "does not remember producer 3, although it wrote up to offset 1"),
         "{lost:#}"
     );
-    assert!(says(lost, "facts", "no new leader came between them"), "{lost:#}");
+    assert!(says(lost, "facts", "no leader was elected between them"), "{lost:#}");
     assert!(lost["cause"]["text"].as_str().unwrap().contains("by expiry"), "{lost:#}");
 }

@@ -6,7 +6,7 @@
 
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{are, leader_changes, pairs_of, records};
+use super::phrase::{are, leader_epochs, pairs_of, records};
 use super::{Words, cause, dropped, lines, window};
 use crate::finding::phrase::range;
 use crate::finding::{Confidence, Level};
@@ -111,14 +111,16 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
     let mut facts =
         vec![format!("{name}wrote the same sequences twice: {}", episode.moves()), equal(episode)];
-    facts.extend(leader_changes(episode));
+    facts.extend(leader_epochs(episode));
     let epochs = || episode.pairs().filter_map(|p| p.earlier.partition_leader_epoch);
     if over_leaders == 0 && epochs().next().is_some() {
         facts.push(
-            "original and copy are of one leader epoch in all pairs: no new leader came between them"
+            "original and copy are of one leader epoch in all pairs: no leader was elected between them"
                 .to_owned(),
         );
     }
+    // A new leader, or the old one after a restart, begins with what its own snapshots and log tell.
+    let new_epoch = over_leaders == episode.surplus();
     let between = snapshot_between(episode);
     let since = forgotten_since(episode);
     facts.extend(between.as_ref().map(|(_, fact)| fact.clone()));
@@ -138,8 +140,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ),
         cause: Some(cause(
             match between {
-                _ if over_leaders == episode.surplus() => {
-                    "the leader changed between original and copy, and the new one led without the producer's state: its own snapshots were lost or rebuilt from less than the log, or it had forgotten the producer by age"
+                Some((Memory::Lacks, _)) if new_epoch => {
+                    "this replica had lost the producer's state by the snapshot between the copies (its older snapshots were lost, it rebuilt its state from less than the log, or it had forgotten the producer by age), and a leader without that state took the retry: this broker after a restart, or another one"
+                }
+                _ if new_epoch => {
+                    "whoever led under the new leader epoch, another replica or the same broker after a restart, did so without the producer's state: its own snapshots were lost or rebuilt from less than the log, or it had forgotten the producer by age"
                 }
                 _ if since.is_some() => {
                     "the broker had forgotten the producer by expiry (producer.id.expiration.ms, or old record times): its snapshots lose producers that wrote last"
@@ -161,9 +166,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         would_settle: lines([
             "producer.id.expiration.ms (before 3.4 transactional.id.expiration.ms) and the broker's log from the record times on (restarts, snapshot errors)",
         ]),
-        advice: if over_leaders == episode.surplus() {
+        advice: if new_epoch {
             lines([
-                "look at the replica that led when the copies came: its snapshots, and its log when it took over; neither a resend by the application nor a new client keeps the sequences",
+                "look at the replica that led when the copies came, be it this broker after a restart: its snapshots, and its log from when it began to lead; neither a resend by the application nor a new client keeps the sequences",
                 "never delete .snapshot files; producer.id.expiration.ms (before 3.4, KIP-854: transactional.id.expiration.ms) matters only where a producer was silent for as long",
                 "until then drop repeats by business key in the consumers",
             ])

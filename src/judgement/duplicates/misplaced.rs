@@ -8,7 +8,7 @@
 use super::episode::Episode;
 use super::pair::Pair;
 use super::phrase::records;
-use super::{Words, cause, dropped, lines};
+use super::{Words, cause, dropped, kept, lines};
 use crate::finding::{Confidence, Level};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
@@ -39,17 +39,27 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "the sequences go on where the producer was in the first place, and not in the second".to_owned(),
         ],
         alternatives: vec![
-            dropped("fan-out", "an application that writes to two places has sequences of its own in each"),
+            kept(
+                "fan-out",
+                "an application that writes each event to two places can have equal batches and sequences in both, if all that \
+                 it wrote to the second place before these was refused or lost",
+            ),
+            kept(
+                "mended files",
+                "whoever copies batches from one log into another leaves the same; a client is likelier",
+            ),
             dropped(
                 "broker-dedup-lost",
                 "the copies are in different partitions, which have no memory in common",
             ),
         ],
         would_settle: lines([
-            "the client version (KAFKA-19012 is in Java clients from 2.8.0 on) and its log at that time",
+            "the client version (KAFKA-19012 is in Java clients from 2.8.0 on, up to 3.9.1, 4.0.1 and 4.1.1) and its log at that \
+             time: batches that expired (delivery.timeout.ms) while a request was in flight",
         ]),
         advice: lines([
-            "update the client to a release with the fix of KAFKA-19012",
+            "update the client to 3.9.2, 4.0.2, 4.1.2, 4.2.0 or later, which have the fix of KAFKA-19012 (CVE-2026-35554); \
+             3.8 and older have none",
             "let consumers of the second partition skip these records, and look whether its own batch is missing",
         ]),
     }

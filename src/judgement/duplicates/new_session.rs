@@ -6,7 +6,7 @@
 
 use super::episode::{Episode, count};
 use super::pair::{self, Begun, Pair};
-use super::phrase::{leader_changes, pairs_of, records, session_life, were_told};
+use super::phrase::{leader_epochs, pairs_of, records, session_life, were_told};
 use super::publication::{News, Overlap};
 use super::reread;
 use super::resumed::Restart;
@@ -48,7 +48,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         .map(|session| session_life(episode.relations, episode.topic, session))
         .collect();
     facts.push(episode.moves());
-    facts.extend(leader_changes(episode));
+    facts.extend(leader_epochs(episode));
     facts.extend(pairs_of(episode));
     let fenced = same_id && episode.later_session.as_ref().is_some_and(|session| session.transactional);
     let concurrent = if fenced {

@@ -110,6 +110,14 @@ impl<'r> Pair<'r> {
         }
     }
 
+    /// Whether the later copy stands in a format that cannot carry a producer id.
+    pub(super) fn is_in_old_format(&self) -> bool {
+        let old = self.partition(&self.later).map_or(&[][..], |note| &note.old_formats);
+        let behind = old.partition_point(|(first, _)| *first <= self.later.offset);
+        let stretch = behind.checked_sub(1).and_then(|at| old.get(at));
+        stretch.is_some_and(|(_, last)| self.later.offset <= *last)
+    }
+
     /// Whether the topic's events are told by their content, because no key does.
     pub(super) fn is_by_content(&self) -> bool {
         self.topic_note().is_some_and(|topic| topic.identity == "content")

@@ -1,7 +1,7 @@
 //! Phrases that several mechanisms share.
 
 use super::episode::Episode;
-use super::pair;
+use super::pair::{self, Pair};
 use crate::finding::Confidence;
 use crate::finding::phrase::{duration, moments, offsets};
 use crate::relations::{PartitionNote, Relations, SessionNote, SessionSpan};
@@ -45,28 +45,42 @@ pub(super) fn delay(episode: &Episode<'_>) -> String {
     })
 }
 
-/// In how many pairs the partition has another leader epoch for the copy, `from leader epoch 0 to 1` where it is the same in
-/// all of them.
-pub(super) fn leader_changes(episode: &Episode<'_>) -> Option<String> {
-    let epochs = |pair: pair::Pair<'_>| {
+/// In how many pairs the partition has another leader epoch for the copy, `from 0 to 1` where it is the same in all of them.
+///
+/// An epoch tells an election, and not who won it: a broker that stops hands its partitions over, if only to nobody, and is
+/// elected again when it is back (KRaft's `ReplicationControlManager`, `PartitionChangeBuilder`; with ZooKeeper the controller).
+pub(super) fn leader_epochs(episode: &Episode<'_>) -> Option<String> {
+    let epochs = |pair: Pair<'_>| {
         let epochs = (pair.earlier.partition_leader_epoch, pair.later.partition_leader_epoch);
         (pair.same_partition() && epochs.0 != epochs.1).then_some(epochs)
     };
     let mut changed = episode.pairs().filter_map(epochs);
     let first = changed.next()?;
-    let mut number = 1_usize;
-    let same = changed.fold(true, |same, epochs| {
+    let rises = |(from, to): (Option<_>, Option<_>)| from.is_some() && from < to;
+    let (mut number, mut same, mut rose) = (1_usize, true, rises(first));
+    for epochs in changed {
         number += 1;
-        same && epochs == first
-    });
+        same &= epochs == first;
+        rose &= rises(epochs);
+    }
     let told = match first {
-        (Some(from), Some(to)) if same => format!(", from leader epoch {from} to {to}"),
+        (Some(from), Some(to)) if same => format!(", from {from} to {to}"),
         _ => String::new(),
     };
+    let (verb, means) = if rose {
+        ("rose", ": a new leader, or the same broker again after a restart")
+    } else {
+        ("is another one", "")
+    };
     Some(format!(
-        "the partition leader changed between the copies in {number} of {} pairs{told}",
+        "the leader epoch {verb} between the copies in {number} of {} pairs{told}{means}",
         episode.surplus()
     ))
+}
+
+/// Whether all surplus copies stand in formats that cannot carry a producer id.
+pub(super) fn are_in_old_formats(episode: &Episode<'_>) -> bool {
+    !episode.pairs().any(|pair| !pair.is_in_old_format())
 }
 
 /// Places of a session that are told one by one.

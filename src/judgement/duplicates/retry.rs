@@ -5,9 +5,10 @@
 //! of a closed batch; records that came regrouped with equal client times are as well a replay, so
 //! they stay `duplicate-undetermined`.
 
+use super::super::draft::FORMAT_FIRST;
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{are, leader_changes, pairs_of, records};
+use super::phrase::{are, are_in_old_formats, leader_epochs, pairs_of, records};
 use super::undetermined::coarse_times;
 use super::{Words, cause, connectors, dropped, kept, lines};
 use crate::finding::phrase::duration;
@@ -97,10 +98,18 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     let over_leaders = episode.count(|p| p.earlier.partition_leader_epoch != p.later.partition_leader_epoch);
     let batches = Batches::of(episode);
     let mut facts = vec![episode.moves()];
-    facts.extend(leader_changes(episode));
+    facts.extend(leader_epochs(episode));
     facts.push(format!("{}; {}", batches.words(), distance(episode)));
+    let old = are_in_old_formats(episode);
     facts.push(
-        "no producer id on either copy: with idempotence the broker would have recognised a retry; which client it was cannot be told from the files".to_owned(),
+        if old {
+            "all copies stand in formats 0 and 1, which cannot carry a producer id: nothing could have recognised a retry; \
+             which client it was cannot be told from the files"
+        } else {
+            "no producer id on either copy: with idempotence the broker would have recognised a retry; which client it was \
+             cannot be told from the files"
+        }
+        .to_owned(),
     );
     if let Some((place, first, second)) = &batches.turned {
         facts.push(format!(
@@ -149,7 +158,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ),
         cause: Some(cause(
             if over_leaders > 0 {
-                "the leader changed before the client had its answer, and the client's retry was stored again"
+                "the partition had a new leader, or its leader restarted, before the client had its answer, and the client's retry was stored again"
             } else {
                 "an answer that was late or lost, and the client's retry was stored again"
             },
@@ -191,7 +200,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ],
         would_settle: lines(["the client's log from the record times on (retries, disconnects, timeouts)"]),
         advice: lines([
-            "set enable.idempotence=true explicitly, with acks=all, retries above 0 and at most 5 requests in flight",
+            if old {
+                FORMAT_FIRST
+            } else {
+                "set enable.idempotence=true explicitly, with acks=all, retries above 0 and at most 5 requests in flight"
+            },
             "until then drop repeats by business key in the consumers",
         ]),
     }

@@ -5,9 +5,10 @@
 //! pipeline all look like that. And a lone content that two sessions wrote, where no key tells events apart: the
 //! sessions are there to see, but not that it is one event.
 
+use super::super::draft::FORMAT_FIRST;
 use super::episode::Episode;
 use super::pair::Pair;
-use super::phrase::{are, delay, pairs_of, records};
+use super::phrase::{are, are_in_old_formats, delay, pairs_of, records};
 use super::{Words, borders, connectors, dropped, kept, lines};
 use crate::finding::phrase::moments;
 use crate::finding::{Alternative, Code, Confidence, Level};
@@ -174,7 +175,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             })
             .into_iter()
             .chain(lines([
-                if unprotected > 0 || both_bare > 0 {
+                if are_in_old_formats(episode) {
+                    FORMAT_FIRST
+                } else if unprotected > 0 || both_bare > 0 {
                     "switch idempotence on, so that the next incident can be told from the files"
                 } else {
                     "find out which hosts and applications had these producer ids, and when each was started"

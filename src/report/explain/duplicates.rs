@@ -24,7 +24,7 @@ pub(super) const RETRY_WITHOUT_IDEMPOTENCE: Explanation = Explanation {
     ],
     evidence: &[
         "both batches with position, offsets, base time and checksum; their records compared byte by byte",
-        "how far apart they are in offsets and batches, and whether the leader changed between them",
+        "how far apart they are in offsets and batches, and whether the leader epoch rose between them (a new leader, or the same broker after a restart)",
         "that neither carries a producer id",
     ],
     next: &[
@@ -210,7 +210,7 @@ pub(super) const MISPLACED_BATCH: Explanation = Explanation {
     meaning: "a batch that belongs to another partition or topic",
     shows: "A batch stands in a partition whose stream it does not fit: its sequences belong to what the same \
             producer wrote elsewhere, often an equal batch stands there, and its keys would be sent to that \
-            other partition. Java clients from 2.8 until the fixes of early 2026 can send the bytes of one \
+            other partition. Java clients from 2.8.0 up to 3.9.1, 4.0.1 and 4.1.1 can send the bytes of one \
             batch under the address of another when a buffer is reused too early (KAFKA-19012). The checksum \
             is right, because it does not cover the address. Consumers read foreign records, and the rightful \
             partition or topic may lack its own.",
@@ -225,7 +225,7 @@ pub(super) const MISPLACED_BATCH: Explanation = Explanation {
         "where its keys hash to",
     ],
     next: &[
-        "Update the Java client to 4.0.2, 4.1.2, 4.2 or later.",
+        "Update the Java client to 3.9.2, 4.0.2, 4.1.2, 4.2.0 or later (CVE-2026-35554); 3.8 and older have no fix.",
         "Take the batch out of what consumers processed, and look for records that its own partition lacks: \
          reconcile holds a list of sent keys against the log.",
     ],

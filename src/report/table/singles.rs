@@ -33,7 +33,8 @@ pub(in crate::report) fn lines(finding: &Finding, few: usize, zone: &Zone) -> Ve
     lines.extend(first(&finding.stretches, finding.stretches_omitted, few, |one| stretch(one, zone)));
     lines.extend(first(&finding.snapshots, 0, few, snapshot));
     lines.extend(finding.partitioner.iter().map(|one| format!("The other keys follow {}", named(one))));
-    lines.extend(first(&finding.records, finding.records_omitted, few, misrouted));
+    let partitioner = partitioner(finding);
+    lines.extend(first(&finding.records, finding.records_omitted, few, |one| misrouted(one, &partitioner)));
     lines.extend(first(&finding.ranges, 0, few, range));
     lines
 }
@@ -48,7 +49,8 @@ pub(super) fn show(page: &mut Page, finding: &Finding, amount: Amount) {
     if let Some(partitioner) = &finding.partitioner {
         page.paragraph(2, &format!("The other keys follow {}.", named(partitioner)));
     }
-    examples(page, amount, &finding.records, finding.records_omitted, misrouted);
+    let partitioner = partitioner(finding);
+    examples(page, amount, &finding.records, finding.records_omitted, |one| misrouted(one, &partitioner));
     examples(page, amount, &finding.ranges, 0, range);
     consumed(page, finding);
 }
@@ -204,9 +206,16 @@ fn snapshot(difference: &SnapshotDifference) -> String {
     format!("{}{producer}: {}{sides}", named(&difference.file), escaped(&difference.what))
 }
 
-fn misrouted(record: &MisroutedRecord) -> String {
+/// Who would choose other partitions: what stands before the partition count.
+fn partitioner(finding: &Finding) -> String {
+    let whole = finding.partitioner.as_deref().unwrap_or("the partitioner");
+    named(whole.split_once(" over ").map_or(whole, |(name, _)| name)).into_owned()
+}
+
+/// The record may belong to another topic: its key alone tells nothing of that.
+fn misrouted(record: &MisroutedRecord, partitioner: &str) -> String {
     format!(
-        "{}-{} offset {} belongs to partition {}",
+        "{}-{} offset {}: {partitioner} would choose partition {}",
         named(&record.topic),
         record.partition,
         record.offset,

@@ -323,9 +323,21 @@ fn protection(report: &Report) -> Option<String> {
     let doubtful = report.findings.iter().any(|finding| {
         matches!(
             finding.code,
-            Code::IdempotenceIneffective | Code::BrokerDedupLost | Code::ProducerIdCollision
+            Code::IdempotenceIneffective
+                | Code::BrokerDedupLost
+                | Code::ProducerIdCollision
+                | Code::MisplacedBatch
+                | Code::SequenceAnomaly
         )
     });
+    // A client that begins a new epoch and sends what it had in flight repeats itself past the broker's check.
+    if !doubtful && report.findings.iter().any(|finding| finding.code == Code::EpochBumpResend) {
+        return Some(
+            "Every record carries a producer id, but sequences begin anew with each epoch: a repeat under a newer one is not \
+             recognised."
+                .to_owned(),
+        );
+    }
     // Beside a transaction that was rolled back, and nothing else, it would point at the application.
     let rolled_back = worst(&report.findings).is_some_and(|worst| worst.code == Code::AbortedThenRetried);
     (!doubtful && !rolled_back).then(|| {
