@@ -104,8 +104,14 @@ fn single_records_right_behind_each_other_may_be_two_calls() {
 fn a_leader_that_came_in_between_is_looked_at_first() {
     let expired = finding("expired-retry", "broker-dedup-lost");
     let said = words(&expired);
-    let between = said.contains("the partition leader changed between the copies in");
-    assert_eq!(between, said.contains("the new one led without the producer's state"), "{said}");
+    let between = said.contains("the leader epoch rose between the copies in");
+    assert_eq!(
+        between,
+        said.contains(
+            "whoever led under the new leader epoch, another replica or the same broker after a restart"
+        ),
+        "{said}"
+    );
     assert_eq!(between, !said.contains("raise producer.id.expiration.ms"), "{said}");
 }
 
@@ -192,4 +198,156 @@ fn what_is_written_again_behind_an_abort_has_a_mark_of_its_own() {
     assert!(aborted.contains("aaa─vvv") && !aborted.contains('x'), "{aborted}");
     let restarted = lanes("crash-restart-resend");
     assert!(restarted.contains("x stored again") && !restarted.contains("valid"), "{restarted}");
+}
+
+/// The table as one line, whatever its width.
+fn table(command: &[&str], path: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit")).args(command).arg(path).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn data(set: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1").join(set).join("data")
+}
+
+#[test]
+fn where_a_client_repeated_itself_under_idempotence_nobody_says_that_retries_are_not_stored_twice() {
+    let bumped = report("epoch-bump-rewrite")["verdict"]["sentences"].to_string();
+    assert!(!bumped.contains("retries are not stored twice"), "{bumped}");
+    assert!(bumped.contains("sequences begin anew with each epoch"), "{bumped}");
+    let misplaced = report("misplaced-batch")["verdict"]["sentences"].to_string();
+    assert!(!misplaced.contains("retries are not stored twice"), "{misplaced}");
+}
+
+#[test]
+fn a_writer_beside_protected_ones_is_told_as_that() {
+    let beside = finding("missing-segment", "idempotence-off");
+    let title = beside["title"].as_str().unwrap();
+    assert!(
+        title.starts_with("in topic orders a writer without idempotence writes beside protected ones: 27 of"),
+        "{title}"
+    );
+    let rivals = beside["alternatives"].to_string();
+    assert!(!rivals.contains("not elsewhere"), "{rivals}");
+    assert!(
+        rivals.contains("no protected session goes on, so what is written there may have had a producer id"),
+        "{rivals}"
+    );
+    assert!(rivals.contains("; elsewhere it is excluded: a protected session stands before"), "{rivals}");
+    // Java 3.0.0 and 3.1.0 have idempotence off as well, whatever their default says.
+    assert!(rivals.contains("3.0.0 and 3.1.0 in effect (KAFKA-13598)"), "{rivals}");
+}
+
+#[test]
+fn one_misplaced_batch_is_one_story_in_three_findings() {
+    let batch = finding("misplaced-batch", "misplaced-batch");
+    let (gap, keys) =
+        (finding("misplaced-batch", "sequence-gap-explained"), finding("misplaced-batch", "misrouted-key"));
+    let id = format!("misplaced-batch {}", batch["id"].as_str().unwrap());
+    for other in [&gap, &keys] {
+        assert!(words(&batch).contains(other["id"].as_str().unwrap()), "{batch:#}");
+        assert!(words(other).contains(&id), "{other:#}");
+        let first = &other["alternatives"][0];
+        assert_eq!((&first["code"], &first["kept"]), (&"misplaced-batch".into(), &true.into()), "{other:#}");
+        assert_eq!(other["advice"].as_array().unwrap().len(), 1, "{other:#}");
+    }
+    // Which releases have the fix, and what keeps the finding from being certain.
+    assert!(words(&batch).contains("3.9.2, 4.0.2, 4.1.2, 4.2.0 or later"), "{batch:#}");
+    assert_eq!((&batch["confidence"], &batch["alternatives"][0]["kept"]), (&"likely".into(), &true.into()));
+    let table = table(&["scan"], &data("misplaced-batch"));
+    assert!(table.contains("payments-1 offset 9: murmur2 would choose partition 0"), "{table}");
+    assert!(!table.contains("belongs to partition"), "{table}");
+}
+
+#[test]
+fn of_a_misplaced_batch_without_its_rightful_partition_sequences_and_keys_are_put_together() {
+    let home = tempfile::tempdir().unwrap();
+    for partition in ["payments-0", "payments-1", "payments-2"] {
+        let to = home.path().join(partition);
+        std::fs::create_dir(&to).unwrap();
+        for file in std::fs::read_dir(data("misplaced-batch").join(partition)).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+        }
+    }
+    let table = table(&["scan"], home.path());
+    let signature = "the first batch of producer 0 at payments-1 offset 9 begins at sequence 9, and its keys lead to another \
+                     partition (see misrouted-key";
+    assert!(table.contains(signature), "{table}");
+    assert_eq!(table.matches("(KAFKA-19012)").count(), 2, "{table}");
+}
+
+#[test]
+fn sequences_before_a_first_batch_are_not_called_missing() {
+    let story = table(&["trace", "order-1053"], &data("misplaced-batch"));
+    let told = "payments-1@9 producer 0 epoch 0: its first batch here begins at sequence 9; whether any of the 9 before it \
+                were sent here cannot be told (first-append)";
+    assert!(story.contains(told), "{story}");
+    assert!(!story.contains("missing"), "{story}");
+}
+
+#[test]
+fn a_story_tells_that_the_order_of_its_key_is_broken() {
+    let story = table(&["trace", "row-0"], &data("right-content-wrong-order"));
+    assert!(story.contains("order-broken (likely"), "{story}");
+    assert!(story.contains("key row-0 has a newer /version at offset 30"), "{story}");
+    let scanned = report("right-content-wrong-order");
+    let broken: Vec<_> = scanned["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["code"] == "order-broken")
+        .map(|finding| {
+            (
+                finding["topics"][0].as_str().unwrap(),
+                finding["confidence"].as_str().unwrap(),
+                finding["cause"]["confidence"].as_str(),
+            )
+        })
+        .collect();
+    // Versions show the order whatever clocks say; times alone may be those of another clock.
+    assert_eq!(broken, [("others", "possible", None), ("rows", "likely", Some("possible"))]);
+}
+
+#[test]
+fn partitions_that_are_not_here_make_all_counts_lower_bounds() {
+    let home = tempfile::tempdir().unwrap();
+    let copy = |partition: &str| {
+        let to = home.path().join(partition);
+        std::fs::create_dir(&to).unwrap();
+        for file in std::fs::read_dir(data("keyed-multi-partition").join(partition)).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+        }
+    };
+    let whole = report("keyed-multi-partition");
+    assert_eq!(whole["coverage"]["absentPartitions"], serde_json::json!([]));
+    let topic = whole["topics"].as_array().unwrap().iter().find(|topic| topic["internal"] == false).unwrap();
+    let (name, partitions) =
+        (topic["topic"].as_str().unwrap(), topic["partitions"].as_array().unwrap().len());
+    assert!(partitions > 3);
+    // The first and the third; the keys tell how many there are.
+    for partition in [0, 2] {
+        copy(&format!("{name}-{partition}"));
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .args(["scan", "--format", "json"])
+        .arg(home.path())
+        .output()
+        .unwrap();
+    let part: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let absent = &part["coverage"]["absentPartitions"][0];
+    assert_eq!(absent["topic"], name);
+    let numbers: Vec<i64> =
+        absent["partitions"].as_array().unwrap().iter().map(|one| one.as_i64().unwrap()).collect();
+    assert_eq!(numbers.first(), Some(&1), "{absent}");
+    assert_eq!(numbers.len() as u64, absent["count"].as_u64().unwrap());
+    let headline = part["verdict"]["headline"].as_str().unwrap();
+    assert!(headline.ends_with("among what was read: all counts are lower bounds"), "{headline}");
+    let sentences = part["verdict"]["sentences"].to_string();
+    assert!(sentences.contains("Everything that was given was read"), "{sentences}");
+    // All that was given was read: that is no failure.
+    assert_eq!(part["verdict"]["complete"], true);
+    let told = table(&["scan", "--partition-count", &format!("{name}=9")], home.path());
+    assert!(told.contains("(the topic has 9 partitions): all counts are lower bounds"), "{told}");
 }

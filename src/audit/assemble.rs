@@ -24,9 +24,9 @@ use crate::relations::{
     self, AbortNote, Groups, PartitionNote, Relations, SessionNote, SessionNotes, SessionSpan, TopicNote,
 };
 use crate::report::model::{
-    Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart, Note, PartitionReport,
-    ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport, TransactionEpochs,
-    TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
+    AbsentPartitions, Chosen, Coverage, DamageReport, EpochReport, Evidence, Identity, LeaderEpochStart,
+    Note, PartitionReport, ProducerReport, ProtectionReport, Report, SessionReport, Suggestion, TopicReport,
+    TransactionEpochs, TransactionalId, UndecodedReport, Updates, Visibility, VisibleRecords,
 };
 use crate::spill::Share;
 use crate::units::{ClusterNumber, Offset, ProducerId, TopicNumber};
@@ -48,6 +48,8 @@ pub(super) struct Parts<'a> {
     /// The directories that lead, in the order in which sessions name them.
     pub(super) led: &'a [usize],
     pub(super) topics: &'a Topics,
+    /// Partitions of these that lack.
+    pub(super) absent: Vec<AbsentPartitions>,
     pub(super) plans: &'a [TopicPlan],
     pub(super) outcomes: &'a [PartitionOutcome],
     pub(super) contexts: &'a [&'a PartitionContext],
@@ -408,6 +410,7 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
             coverage.damage.push(DamageReport::new(dir.display_of(file), found));
         }
     }
+    coverage.absent_partitions.clone_from(&parts.absent);
     coverage.replicas_compared = parts.agreement.map(|agreement| agreement.compared);
     coverage.replicas_agreeing = parts.agreement.map(|agreement| agreement.agreeing);
     tell_keys(&mut coverage, keyed);

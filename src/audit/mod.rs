@@ -13,6 +13,7 @@
 //! copies ([`mod@copies`]), are read again, and the replicas of a partition once more, side by side.
 
 mod abort_indexes;
+mod absent;
 mod advice;
 mod assemble;
 mod batches;
@@ -301,12 +302,16 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
         };
         story.tell(request, &found, &mut verifier)
     });
+    let partition_count = |topic: &str| prepare::partition_count(options, internal, topic);
+    let listed = assemble::listed(options);
+    let absent = absent::absent(inventory, topics, plans, &prepared.routings, &partition_count, listed);
     let parts = assemble::Parts {
         options,
         inventory,
         leaders,
         led: &logs.led,
         topics,
+        absent: absent.clone(),
         plans,
         outcomes: &outcomes,
         contexts: &logs.contexts,
@@ -337,7 +342,8 @@ fn run_in_pool(options: &AuditOptions, threads: usize, asked: Asked<'_, '_>) -> 
             outcomes: &outcomes,
             contexts: &logs.contexts,
             led: &logs.led,
-            partition_count: &|topic: &str| prepare::partition_count(options, internal, topic),
+            partition_count: &partition_count,
+            absent: &absent,
             complete: report.verdict.complete,
             findings: &report.findings,
             topics,

@@ -6,7 +6,7 @@
 
 use super::answer::Reading;
 use super::model::{Coverage, Part};
-use super::wording::{counted, listed, number, opening, uncompared};
+use super::wording::{absent, counted, listed, number, opening, uncompared};
 
 /// What is said of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum HowRead {
     ButForTails,
     /// All of the files that were named; others lie beside them.
     AllThatWasNamed,
+    /// All of the partitions that were given; topics have others.
+    AllThatWasGiven,
     /// All of it.
     Whole,
     /// Some records could not be read.
@@ -35,6 +37,7 @@ impl HowRead {
             Reading::Interrupted => Self::Interrupted,
             Reading::Whole if coverage.damage.iter().any(|damage| damage.expected) => Self::ButForTails,
             Reading::Whole if coverage.segments_not_named > 0 => Self::AllThatWasNamed,
+            Reading::Whole if !coverage.absent_partitions.is_empty() => Self::AllThatWasGiven,
             Reading::Whole => Self::Whole,
             Reading::Partial if !coverage.is_whole() => Self::Partly,
             Reading::Partial if coverage.unexpected().next().is_some() => Self::InSpiteOfDamage,
@@ -49,6 +52,7 @@ impl HowRead {
             Self::Interrupted => "interrupted, not everything was read",
             Self::ButForTails => "everything was read, but for the end of a log that was not closed",
             Self::AllThatWasNamed => "all that was named was read",
+            Self::AllThatWasGiven => "everything that was given was read",
             Self::Whole => "everything was read",
             Self::Partly => "not everything could be read",
             Self::InSpiteOfDamage => "every record could be read in spite of the damage",
@@ -66,7 +70,7 @@ impl HowRead {
     #[must_use]
     pub fn sentence(self, coverage: &Coverage) -> String {
         let read = amount(coverage);
-        match self {
+        let of_these = match self {
             Self::Interrupted => {
                 format!("The run was interrupted after {read}: all numbers are lower bounds.")
             }
@@ -78,9 +82,19 @@ impl HowRead {
             Self::NotJudged => {
                 format!("Everything was read, but not everything could be judged (see the notes): {read}.")
             }
-            Self::ButForTails | Self::AllThatWasNamed | Self::Whole | Self::InSpiteOfDamage => {
+            Self::ButForTails
+            | Self::AllThatWasNamed
+            | Self::AllThatWasGiven
+            | Self::Whole
+            | Self::InSpiteOfDamage => {
                 format!("{}: {read}.", opening(self.words(), &[]))
             }
+        };
+        match absent(coverage) {
+            Some(absent) => {
+                format!("{of_these} {}: all counts are lower bounds.", opening(&absent, &[]))
+            }
+            None => of_these,
         }
     }
 }

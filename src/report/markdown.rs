@@ -15,7 +15,8 @@ use super::model::{Chosen, DamageReport, Report, TopicReport};
 use super::table::{in_order, most, provisional, singles, writer};
 use super::verdict::agreement;
 use super::wording::{
-    Zone, business_key, counted, listed, number, opening, parts_of, redacted, session_in_words, uncompared,
+    Zone, absent_by_topic, business_key, counted, listed, number, opening, parts_of, redacted,
+    session_in_words, uncompared,
 };
 use super::zoned::told;
 use crate::finding::{Code, Copy, Finding, Severity};
@@ -380,6 +381,7 @@ fn tail(report: &Report, zone: &Zone) -> Vec<String> {
         identities(report).into_iter().flat_map(|line| [line, String::new()]).collect();
     lines.push(format!("**Coverage:** {}: {read}.", amount(coverage)));
     lines.extend(how_read::agreement(coverage).map(|said| format!("- {said}")));
+    lines.extend(absent_by_topic(coverage).iter().take(NOTES).map(|line| format!("- {}", text(line))));
     lines.extend(uncompared(coverage).iter().map(|line| format!("- {}", text(line))));
     let (unreadable, damaged): (Vec<_>, Vec<_>) =
         coverage.unexpected().partition(|damage| damage.is_unreadable());

@@ -1,7 +1,7 @@
 //! Numbers, times and names as sentences and lines say them. Times are UTC unless a [`Zone`] tells them.
 
 use super::escape::Terminal;
-use super::model::{Coverage, Redaction, Updates};
+use super::model::{AbsentPartitions, Coverage, Redaction, Updates};
 use crate::finding::{BusinessKey, KeyPart, rfc3339};
 use jiff::tz::TimeZone;
 
@@ -53,6 +53,46 @@ pub fn uncompared(coverage: &Coverage) -> Vec<String> {
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{} {what}", counted(count, "record")))
     .collect()
+}
+
+/// Partitions of one topic that are named by their numbers.
+const NUMBERS: usize = 4;
+/// Topics that are named where several have such partitions.
+const ABSENT: usize = 2;
+
+/// `partitions 2 and 5 of topic orders are not among what was read`, where topics have more partitions than are here.
+#[must_use]
+pub fn absent(coverage: &Coverage) -> Option<String> {
+    let all = &coverage.absent_partitions;
+    let number_of = all.iter().map(|one| one.count).fold(0, u64::saturating_add);
+    let of_topic = |one: &AbsentPartitions| {
+        let numbers: Vec<String> = one.partitions.iter().take(NUMBERS).map(ToString::to_string).collect();
+        let noun = if one.count == 1 { "partition" } else { "partitions" };
+        let of = format!("of topic {}", name(&one.topic));
+        if one.count > numbers.len() as u64 {
+            format!("{} {of} ({}, …)", counted(one.count, "partition"), numbers.join(", "))
+        } else {
+            format!("{noun} {} {of}", listed(&numbers))
+        }
+    };
+    let mut told: Vec<String> = all.iter().take(ABSENT).map(of_topic).collect();
+    let more = all.len().saturating_sub(ABSENT) as u64;
+    if more > 0 {
+        told.push(format!("some of {}", counted(more, "more topic")));
+    }
+    let are = if number_of == 1 { "is" } else { "are" };
+    (number_of > 0).then(|| format!("{} {are} not among what was read", listed(&told)))
+}
+
+/// A line for each topic of which partitions are absent, with what tells that it has them.
+#[must_use]
+pub fn absent_by_topic(coverage: &Coverage) -> Vec<String> {
+    let of_topic = |one: &AbsentPartitions| {
+        let alone = Coverage { absent_partitions: vec![one.clone()], ..Coverage::default() };
+        let why = Terminal::text(&one.why).shown().to_string();
+        absent(&alone).map(|told| format!("{told} ({why}): all counts are lower bounds"))
+    };
+    coverage.absent_partitions.iter().filter_map(of_topic).collect()
 }
 
 /// `a`, `a and b`, `a, b and c`.

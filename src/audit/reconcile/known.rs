@@ -11,6 +11,7 @@ use crate::finding::Finding;
 use crate::input::Inventory;
 use crate::judgement::TopicLabel;
 use crate::relations::Relations;
+use crate::report::model::AbsentPartitions;
 use crate::spill::Sorter;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +25,8 @@ pub(in crate::audit) struct Known<'a> {
     /// The directories that lead.
     pub(in crate::audit) led: &'a [usize],
     pub(in crate::audit) partition_count: &'a dyn Fn(&str) -> Option<u32>,
+    /// Partitions that their topics surely have and that are not here.
+    pub(in crate::audit) absent: &'a [AbsentPartitions],
     /// Whether everything that was given could be read.
     pub(in crate::audit) complete: bool,
     pub(in crate::audit) findings: &'a [Finding],
@@ -96,19 +99,17 @@ pub(super) fn doubts(known: &Known<'_>) -> (Vec<String>, u64) {
         doubts.push("no topic was given but internal ones, and no key is looked for in these".to_owned());
     }
     for (topic, given) in topics {
-        let highest = given.last().copied().unwrap_or(-1);
-        let count = (known.partition_count)(topic).and_then(|count| i32::try_from(count).ok());
-        let all = count.unwrap_or(highest + 1);
-        let absent: Vec<i32> = (0..all).filter(|partition| !given.contains(partition)).collect();
-        not_given = not_given.saturating_add(u64::try_from(absent.len()).unwrap_or(u64::MAX));
-        if let Some(first) = absent.first() {
-            let more = match absent.len() {
+        let lacks = known.absent.iter().find(|absent| absent.topic == topic);
+        if let Some((lacks, first)) = lacks.and_then(|lacks| Some((lacks, lacks.partitions.first()?))) {
+            not_given = not_given.saturating_add(lacks.count);
+            let more = match lacks.count {
                 1 => String::new(),
                 more => format!(" and {} more", more - 1),
             };
+            let all = lacks.count.saturating_add(u64::try_from(given.len()).unwrap_or(u64::MAX));
             doubts.push(format!("{topic}-{first}{more} of {all} partitions were not given"));
         }
-        if count.is_none() {
+        if (known.partition_count)(topic).is_none() {
             doubts.push(format!(
                 "nothing tells how many partitions topic {topic} has: {} were given (--partition-count \
                  {topic}=N tells)",

@@ -239,6 +239,7 @@ fn compare_all(
         leaders: &every,
         led: &every,
         topics: &topics,
+        absent: Vec::new(),
         plans: &[],
         outcomes: &outcomes,
         contexts: &contexts,

@@ -12,7 +12,7 @@ use crate::report::answer::Reading;
 use crate::report::escape::Terminal;
 use crate::report::how_read::{HowRead, agreement, amount};
 use crate::report::model::Report;
-use crate::report::wording::{Zone, business_key};
+use crate::report::wording::{Zone, absent_by_topic, business_key};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ pub(super) fn write(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Re
         "evidence": evidence,
         "verdict": verdict,
         "coverage": coverage,
-        "read": {"words": read.words(), "whole": read.is_whole(), "amount": amount(coverage), "replicas": agreement(coverage)},
+        "read": {"words": read.words(), "whole": read.is_whole(), "amount": amount(coverage), "replicas": agreement(coverage), "absent": absent_by_topic(coverage)},
         "topics": topics,
         "producers": producers,
         "producersOmitted": producers_omitted,

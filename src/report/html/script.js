@@ -137,7 +137,7 @@
       `${spaced(name)}: ${typeof value === 'object' ? JSON.stringify(value) : value}`).join('; ');
     $('facts').replaceWith(Object.assign(pairs([
       ['Findings', severities.length ? el('span', {}, severities) : 'none'],
-      ['Read', el('span', {}, `${how.amount}: `, read)], ['Replicas', how.replicas],
+      ['Read', el('span', {}, `${how.amount}: `, read)], ['Replicas', how.replicas], ['Not here', how.absent.join('; ') || null],
       ['Key', data.invocation.key], ['As of', data.asOfTime ? zoned(time(data.asOfTimestamp), data.asOfTimestamp) : ''],
       ['Paths', data.invocation.paths.slice(0, 5).join(', ') + (data.invocation.paths.length > 5 ? ` and ${data.invocation.paths.length - 5} more` : '')],
       ['Options', options],

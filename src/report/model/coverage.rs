@@ -33,6 +33,9 @@ pub struct Coverage {
     /// Named directories below which no partition lies.
     #[serde(default)]
     pub empty_paths: Vec<String>,
+    /// Partitions that topics surely have and that are not among what was read: all counts are lower bounds.
+    #[serde(default)]
+    pub absent_partitions: Vec<AbsentPartitions>,
     /// Bytes of the segments.
     pub bytes: u64,
     /// Bytes of them that were read.
@@ -90,6 +93,20 @@ impl Coverage {
             (unexpected().filter(|one| one.is_unreadable()), unexpected().filter(|one| !one.is_unreadable()));
         unreadable.chain(others)
     }
+}
+
+/// Partitions of one topic that are not among what was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AbsentPartitions {
+    /// The topic.
+    pub topic: String,
+    /// The first of them.
+    pub partitions: Vec<i32>,
+    /// How many they are.
+    pub count: u64,
+    /// What tells that the topic has them.
+    pub why: String,
 }
 
 /// A part of the partition directories.

@@ -13,7 +13,7 @@ mod coverage;
 mod producers;
 mod topics;
 
-pub use coverage::{Coverage, DamageReport, Note, Part, UndecodedReport};
+pub use coverage::{AbsentPartitions, Coverage, DamageReport, Note, Part, UndecodedReport};
 pub use producers::{EpochReport, ProducerReport, SessionReport, TransactionEpochs, TransactionalId};
 pub use topics::{
     Chosen, Identity, LeaderEpochStart, PartitionReport, ProtectionReport, Suggestion, TopicReport, Updates,

@@ -38,6 +38,9 @@ fn write(page: &mut Page, coverage: &Coverage, reading: Reading) {
     if let Some(said) = how_read::agreement(coverage) {
         page.hanging(0, &label(""), &said);
     }
+    for absent in wording::absent_by_topic(coverage).iter().take(NOTES) {
+        page.hanging(0, &label(""), absent);
+    }
     let counts = wording::uncompared(coverage);
     if !counts.is_empty() {
         page.hanging(0, &label(""), &counts.join(", "));

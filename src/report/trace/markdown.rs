@@ -39,6 +39,7 @@ pub fn write(answer: &Answer<Trace>, zone: &Zone, out: &mut dyn Write) -> io::Re
     }
     let read = HowRead::of(&answer.coverage, answer.reading()).words();
     behind.push(format!("**Coverage:** {}: {read}.", amount(&answer.coverage)));
+    behind.extend(wording::absent_by_topic(&answer.coverage).iter().map(|line| format!("- {}", text(line))));
     behind.extend(
         answer.redaction.iter().map(|redaction| format!("- redacted: {}.", wording::redacted(redaction))),
     );

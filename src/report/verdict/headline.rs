@@ -3,7 +3,7 @@
 use super::{Protected, duplicates, is_duplicate, ordinary, phrases, worst};
 use crate::finding::{Code, Confidence, Finding, Severity};
 use crate::report::model::Report;
-use crate::report::wording::{counted, number, topics};
+use crate::report::wording::{absent, counted, number, topics};
 use std::collections::BTreeSet;
 
 pub(super) fn of(report: &Report) -> String {
@@ -18,7 +18,7 @@ pub(super) fn of(report: &Report) -> String {
             format!("{}{besides}{held}{}", bad(worst, report), not_looked_for(report))
         }
     };
-    let said = format!("{said}{}", empty_paths(report));
+    let said = format!("{said}{}{}", empty_paths(report), absent_partitions(report));
     if report.verdict.interrupted { format!("interrupted: {said}") } else { said }
 }
 
@@ -58,6 +58,13 @@ fn empty_paths(report: &Report) -> String {
             format!("; no partition lies below {} and {} more of the paths", phrases::fit(first), more.len())
         }
     }
+}
+
+/// Partitions of the topics of which nothing was read.
+fn absent_partitions(report: &Report) -> String {
+    absent(&report.coverage).map_or_else(String::new, |absent| {
+        format!("; {}: all counts are lower bounds", phrases::fit(&absent))
+    })
 }
 
 /// Options of `scan` by which only some of the surplus copies are told of.
