@@ -211,7 +211,7 @@ fn two_topics_of_one_application_have_no_source() {
         text.starts_with("order-1: stored once in billing and stored once in shipping; consumers of both"),
         "{text}"
     );
-    assert!(text.contains("RECORD 2 shipping-0@0") && !text.contains("SOURCE"), "{text}");
+    assert!(text.contains("RECORD 1 of shipping shipping-0@0") && !text.contains("SOURCE"), "{text}");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_key_in_the_lost_tail_of_an_old_leader_is_not_called_unknown_without_a_word(
     assert!(said.starts_with("No record has the business key order-1052."), "{said}");
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("4 replicas that do not lead were not searched: compare shows"), "{said}");
-    // A key that the leader has says nothing of them.
+    // A key that the leader has says nothing of those that hold what it holds.
     assert!(!traced("three-brokers-rejoined", "order-1001").contains("not searched"));
 }
 

@@ -351,3 +351,37 @@ fn partitions_that_are_not_here_make_all_counts_lower_bounds() {
     let told = table(&["scan", "--partition-count", &format!("{name}=9")], home.path());
     assert!(told.contains("(the topic has 9 partitions): all counts are lower bounds"), "{told}");
 }
+
+#[test]
+fn what_an_older_leader_holds_bounds_what_is_said_of_a_session() {
+    let resend = finding("unclean-election", "resend-new-session");
+    let said = words(&resend);
+    assert!(said.contains("orders-0 offsets 40–49: 10 records of leader epoch 0"), "{said}");
+    assert!(said.contains("written by producer 0; 10 of them were sent again and stand in"), "{said}");
+    assert!(said.contains("between the end, in the leading replica, of session 0#1"), "{said}");
+    let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers/4.3.1/unclean-election");
+    let story = table(&["trace", "order-0045"], &set);
+    assert!(
+        story.contains("1 replica that does not lead was not searched: compare shows what only it holds"),
+        "{story}"
+    );
+    // Without replicas there is none that was not searched.
+    assert!(!table(&["trace", "order-0041"], &data("crash-restart-resend")).contains("not searched"));
+}
+
+#[test]
+fn copies_are_counted_together_where_one_can_be_a_copy_of_the_other() {
+    let apart = table(&["trace", "order-0008"], &data("plain-retry"));
+    for name in ["COPY 1 of plain plain-0@12", "COPY 2 of plain plain-0@32", "COPY 3 of plain plain-0@45"] {
+        assert!(apart.contains(name), "no {name:?} in {apart}");
+    }
+    assert!(apart.contains("COPY 1 of regrouped regrouped-0@7 no producer id"), "{apart}");
+    let ticket = table(&["trace", "order-0008", "--format", "md"], &data("plain-retry"));
+    assert!(ticket.contains("**COPY 2 of regrouped**"), "{ticket}");
+    // One batch in two topics is one story.
+    let misplaced = table(&["trace", "order-1053"], &data("misplaced-batch"));
+    assert!(
+        misplaced.contains("COPY 1 orders-0@9") && misplaced.contains("COPY 2 payments-1@9"),
+        "{misplaced}"
+    );
+}

@@ -52,6 +52,14 @@ pub(super) struct Read<'a> {
     pub(super) digest_key: DigestKey,
 }
 
+/// A replica that does not lead.
+pub(super) struct Unled {
+    pub(super) topic: String,
+    pub(super) directory: String,
+    /// Whether it holds records that the leading one does not: the tail of an older leader.
+    pub(super) has_tail: bool,
+}
+
 /// The logs of a run, each read once.
 pub(super) struct Logs<'a> {
     pub(super) options: &'a AuditOptions,
@@ -131,10 +139,25 @@ impl<'a> Logs<'a> {
     }
 
     /// The directories of replicas that do not lead, without those of internal topics.
-    pub(super) fn replicas(&self) -> Vec<String> {
+    pub(super) fn replicas(&self) -> Vec<Unled> {
         let dirs = self.prepared.inventory.partitions.iter().enumerate();
         let led = |at: usize| self.prepared.leaders.get(at) == Some(&at);
-        dirs.filter(|(at, dir)| !led(*at) && !dir.internal).map(|(_, dir)| dir.display.clone()).collect()
+        let others = dirs.filter(|(at, dir)| !led(*at) && !dir.internal);
+        let unled = others.map(|(at, dir)| Unled {
+            topic: dir.topic.clone(),
+            directory: dir.display.clone(),
+            has_tail: self.has_tail(at).unwrap_or(false),
+        });
+        unled.collect()
+    }
+
+    /// Whether a replica goes on behind the offset at which the leading one began a newer leader epoch.
+    fn has_tail(&self, at: usize) -> Option<bool> {
+        let own = &self.outcomes.get(at)?.facts;
+        let leading = &self.outcomes.get(*self.prepared.leaders.get(at)?)?.facts;
+        let (newest, _) = own.leader_epochs.last()?;
+        let newer = leading.leader_epochs.iter().find(|(epoch, _)| epoch > newest);
+        newer.map(|(_, begins)| *begins < own.log_end_offset)
     }
 
     /// What it takes to read single records again.

@@ -5,6 +5,7 @@
 //! Comes out: the copies in the order of time, events cut to what bears on them, differences by field.
 
 use super::groups::KeyCounts;
+use super::logs::Unled;
 use super::verify::Verifier;
 use super::{Request, sought};
 use crate::facts::{PartitionFacts, Rewind, TransactionSpan};
@@ -72,20 +73,25 @@ pub(super) struct Story<'a> {
     pub(super) partitions: &'a [Partition<'a>],
     pub(super) findings: &'a [Finding],
     pub(super) happened: Happened<'a>,
-    /// Replicas that do not lead, by their directories.
-    pub(super) replicas: Vec<String>,
+    /// Replicas that do not lead.
+    pub(super) replicas: Vec<Unled>,
 }
 
 impl Story<'_> {
     /// The answer to `request`, for which these records were found.
     pub(super) fn tell(
-        mut self,
+        self,
         request: &Request<'_>,
         found: &[StoredCopy],
         verifier: &mut Verifier<'_>,
     ) -> Trace {
         let mut copies = copies(self.relations, found);
-        let not_searched = if copies.is_empty() { std::mem::take(&mut self.replicas) } else { Vec::new() };
+        // Where the leading one has the key, another says more only if it holds records of its own.
+        let may_hold_more = |replica: &&Unled| {
+            copies.is_empty() || (replica.has_tail && copies.iter().any(|copy| copy.topic == replica.topic))
+        };
+        let unsearched = self.replicas.iter().filter(may_hold_more);
+        let not_searched = unsearched.map(|replica| replica.directory.clone()).collect();
         let findings = touching(self.findings, &copies, &Numbers::of(self.relations));
         let (events, events_omitted) = self.around(&copies);
         let mut visibility = report::model::Visibility::default();

@@ -2,6 +2,7 @@
 //! which nothing protected them; sequences that are missing, and the missing offsets in which they were.
 
 use super::draft::{count, kept};
+use crate::finding::phrase::offsets;
 use crate::finding::{Code, Copy, Finding, Gap, GapReason, MisroutedRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +110,7 @@ fn link_holes(findings: &mut [Finding]) {
 /// Says of a session that another replica holds records which the leading one lost: it may have written longer.
 fn link_tails(findings: &mut [Finding]) {
     let is_tail = |code: Code| matches!(code, Code::OldLeaderTail | Code::ReplicaDivergence);
-    let mut lines: Vec<(usize, String)> = Vec::new();
+    let (mut lines, mut ends): (Vec<(usize, String)>, Vec<usize>) = (Vec::new(), Vec::new());
     for (at, resend) in findings.iter().enumerate() {
         if resend.code != Code::ResendNewSession {
             continue;
@@ -118,14 +119,38 @@ fn link_tails(findings: &mut [Finding]) {
         if let Some(tail) =
             tails.find(|tail| tail.partitions.iter().any(|place| resend.partitions.contains(place)))
         {
+            let held = tail.ranges.iter().filter(|range| {
+                resend.partitions.iter().any(|place| {
+                    (place.topic.as_str(), place.partition) == (range.topic.as_str(), range.partition)
+                })
+            });
+            let held: Vec<String> = held
+                .take(NAMED)
+                .map(|range| {
+                    let place = offsets(range.first_offset, range.last_offset);
+                    format!("{}-{} {place}: {}", range.topic, range.partition, range.what)
+                })
+                .collect();
             lines.push((
                 at,
                 format!(
-                    "another replica holds records that the leading one does not (see {} {}): the earlier session may have written \
-                     on behind what is told of it here",
-                    tail.code, tail.id
+                    "sessions are told here as the leading replica holds them, and another one holds records that it does not (see \
+                     {} {}; {}): the earlier session may have written on behind what is told of it, and what of that was sent \
+                     again may stand here once, and is then not among these copies",
+                    tail.code,
+                    tail.id,
+                    held.join("; ")
                 ),
             ));
+            ends.push(at);
+        }
+    }
+    for at in ends {
+        for line in findings.get_mut(at).into_iter().flat_map(|resend| &mut resend.would_settle) {
+            *line = line.replace(
+                "between the end of session ",
+                "between the end, in the leading replica, of session ",
+            );
         }
     }
     tell(findings, lines);

@@ -383,11 +383,18 @@ fn tail_range_words(pair: &ReplicaPair<'_>, tail: &OldTail) -> String {
     let newer =
         tail.newer.map_or_else(|| "a newer one".to_owned(), |epoch| format!("leader epoch {}", epoch.0));
     let there = if has_nothing(tail, new) { "nothing yet of" } else { "what was written up to" };
+    let again = match tail.fate.records_of(Fate::AgainLater) {
+        0 => String::new(),
+        // One of so many was followed: how many it were is not known.
+        _ if tail.fate.one_of > 1 => format!("; some of them were sent again and stand in {}", new.directory),
+        number => format!("; {number} of them were sent again and stand in {}", new.directory),
+    };
     format!(
-        "{} {} in {}; {} has {there} {newer}",
+        "{} {} in {}, {}{again}; {} has {there} {newer}",
         count(tail.records, "record", "records"),
         epoch_words(tail.epochs),
         pair.replica(tail.old).directory,
+        by_words(&tail.writers),
         new.directory,
     )
 }

@@ -5,7 +5,7 @@
 //! stands, who wrote it, what it repeats; what happened around them; in which fields they differ; and what that
 //! makes of their writers. Foreign text is escaped as in the ticket of a report.
 
-use super::{FIELDS, Line, Role, Trace, about, consumers, in_order, stored, what};
+use super::{FIELDS, Line, Names, Role, Trace, about, consumers, in_order, not_searched, stored, what};
 use crate::finding::Finding;
 use crate::report::answer::Answer;
 use crate::report::how_read::{HowRead, amount};
@@ -68,8 +68,7 @@ fn head(trace: &Trace) -> Vec<String> {
             lines.push(format!("- sampled keys that are nearly so: {}", listed(&near)));
         }
         if !trace.not_searched.is_empty() {
-            let replicas = counted(trace.not_searched.len() as u64, "replica");
-            lines.push(format!("- {replicas} that do not lead were not searched"));
+            lines.push(format!("- {}", not_searched(trace)));
         }
         lines.push(String::new());
         return lines;
@@ -81,12 +80,16 @@ fn head(trace: &Trace) -> Vec<String> {
         .iter()
         .map(|identity| format!("{}: {}", code(&identity.topic), text(&agreement_of(&identity.key))))
         .collect();
-    vec![
+    let mut lines = vec![
         format!("## {key}: {}", text(&said)),
         String::new(),
         format!("**One event** are records when {}.", identities.join("; ")),
         String::new(),
-    ]
+    ];
+    if !trace.not_searched.is_empty() {
+        lines.extend([opening(&format!("{}.", not_searched(trace)), &[]), String::new()]);
+    }
+    lines
 }
 
 /// The copies, and as many of the events around them as there is room for.
@@ -101,7 +104,7 @@ fn timeline(trace: &Trace, zone: &Zone, room: usize) -> Vec<String> {
     let mut events = rows.saturating_sub(copies.min(rows));
     let mut left_for_copies = rows;
     let roles = Role::all(trace);
-    let first = trace.copies.first().and_then(|copy| copy.timestamp);
+    let names = Names::of(trace);
     let mut lines = vec![
         format!("| time ({}) | what | where | |", text(&zone.name())),
         "| --- | --- | --- | --- |".to_owned(),
@@ -118,8 +121,11 @@ fn timeline(trace: &Trace, zone: &Zone, room: usize) -> Vec<String> {
                 left_for_copies -= 1;
                 let word = roles.get(number.saturating_sub(1)).map_or("COPY", |role| role.word());
                 let place = code(&format!("{}-{}@{}", copy.topic, copy.partition, copy.offset));
-                let about = text(&about(trace, *number, copy, first));
-                lines.push(format!("| {time} | **{word} {number}** | {place} | {about} |"));
+                let about = text(&about(trace, *number, copy, &names));
+                lines.push(format!(
+                    "| {time} | **{word} {}** | {place} | {about} |",
+                    text(&names.name(*number))
+                ));
             }
             Line::Event(event) => {
                 if events == 0 {

@@ -17,6 +17,7 @@ use super::zoned::told;
 use crate::finding::{BusinessKey, Copy, Event, Finding, in_turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// Copies and events that are shown one by one.
@@ -51,7 +52,8 @@ pub struct Trace {
     pub events_omitted: u64,
     /// The fields in which the copies differ.
     pub differences: Vec<Difference>,
-    /// Where no copy was found: replicas that do not lead. The key was not looked for in what only they hold.
+    /// Replicas that do not lead: where no copy was found all, else those that hold records of their own. The key was not
+    /// looked for in what only they hold.
     pub not_searched: Vec<String>,
     /// What consumers that count the key get, summed over the topics; each has its own in `identities`.
     pub visibility: Visibility,
@@ -173,12 +175,13 @@ pub fn write(
     page.write(out)
 }
 
-fn not_searched(page: &mut Page, trace: &Trace) {
-    if !trace.not_searched.is_empty() {
-        let replicas = counted(trace.not_searched.len() as u64, "replica");
-        let said =
-            format!("{replicas} that do not lead were not searched: compare shows what only they hold");
-        page.item(2, &said);
+fn not_searched(trace: &Trace) -> String {
+    match trace.not_searched.len() {
+        1 => "1 replica that does not lead was not searched: compare shows what only it holds".to_owned(),
+        more => format!(
+            "{} replicas that do not lead were not searched: compare shows what only they hold",
+            number(more as u64)
+        ),
     }
 }
 
@@ -207,11 +210,16 @@ fn head(page: &mut Page, trace: &Trace) {
             page.item(2, &format!("sampled keys that are nearly so: {}", near.join(", ")));
         }
         page.item(2, "--key names another field that identifies an event");
-        not_searched(page, trace);
+        if !trace.not_searched.is_empty() {
+            page.item(2, &not_searched(trace));
+        }
         return;
     }
     let stored: Vec<String> = trace.identities.iter().map(|identity| stored(trace, identity)).collect();
     page.paragraph(0, &format!("{key}: {}; {}.", listed(&stored), consumers(trace)));
+    if !trace.not_searched.is_empty() {
+        page.item(2, &not_searched(trace));
+    }
 }
 
 /// How often one topic has the key, and whether that is one content or several.
@@ -334,6 +342,61 @@ impl Role {
     }
 }
 
+/// What the listed copies are called by: a number, and the topic where topics have nothing to do with each other.
+///
+/// A number says that one is a copy of the other. So topics share their numbers where one feeds the other, or a copy in one
+/// repeats a record of the other; else each topic counts its own.
+struct Names {
+    /// Of each listed copy, from 1 on.
+    names: Vec<String>,
+    /// The time of the first one among those that it is counted with.
+    first_times: Vec<Option<i64>>,
+}
+
+impl Names {
+    fn of(trace: &Trace) -> Self {
+        let topics: BTreeSet<&str> = trace.copies.iter().map(|copy| copy.topic.as_str()).collect();
+        let mut family: BTreeMap<&str, &str> = topics.iter().map(|topic| (*topic, *topic)).collect();
+        let fed = trace
+            .identities
+            .iter()
+            .filter_map(|one| Some((one.topic.as_str(), one.source_topic.as_deref()?)));
+        let repeated = trace
+            .copies
+            .iter()
+            .filter_map(|copy| Some((copy.topic.as_str(), copy.repeats.as_ref()?.topic.as_str())));
+        for (one, other) in fed.chain(repeated) {
+            let (Some(&from), Some(&to)) = (family.get(one), family.get(other)) else { continue };
+            family.values_mut().filter(|name| **name == from).for_each(|name| *name = to);
+        }
+        let several = family.values().collect::<BTreeSet<_>>().len() > 1;
+        let mut counted: BTreeMap<&str, (usize, Option<i64>)> = BTreeMap::new();
+        let (mut names, mut first_times) = (Vec::new(), Vec::new());
+        for copy in &trace.copies {
+            let of = family.get(copy.topic.as_str()).copied().unwrap_or(&copy.topic);
+            let (number, first) = counted.entry(of).or_insert((0, copy.timestamp));
+            *number += 1;
+            names.push(if several {
+                format!("{number} of {}", wording::name(&copy.topic))
+            } else {
+                number.to_string()
+            });
+            first_times.push(*first);
+        }
+        Self { names, first_times }
+    }
+
+    /// By its number among all listed copies.
+    fn name(&self, number: usize) -> String {
+        let name = number.checked_sub(1).and_then(|at| self.names.get(at));
+        name.cloned().unwrap_or_else(|| number.to_string())
+    }
+
+    fn first_time(&self, number: usize) -> Option<i64> {
+        number.checked_sub(1).and_then(|at| self.first_times.get(at).copied()).flatten()
+    }
+}
+
 /// A line of the timeline: a copy with its number, or an event.
 enum Line<'a> {
     Copy(usize, &'a Copy),
@@ -374,7 +437,7 @@ fn in_order(trace: &Trace) -> Vec<Line<'_>> {
 fn timeline(page: &mut Page, trace: &Trace, most: usize) {
     let lines = in_order(trace);
     let roles = Role::all(trace);
-    let first_copy = trace.copies.first().and_then(|copy| copy.timestamp);
+    let names = Names::of(trace);
     let one_log = trace
         .copies
         .windows(2)
@@ -395,7 +458,7 @@ fn timeline(page: &mut Page, trace: &Trace, most: usize) {
             Line::Copy(number, copy) => {
                 let place = at(&copy.topic, copy.partition, copy.offset);
                 let word = roles.get(number.saturating_sub(1)).map_or("COPY", |role| role.word());
-                format!("{word} {number}  {place}  {}", about(trace, *number, copy, first_copy))
+                format!("{word} {}  {place}  {}", names.name(*number), about(trace, *number, copy, &names))
             }
             Line::Event(event) => {
                 let place = at(&event.topic, event.partition, event.offset);
@@ -416,7 +479,7 @@ fn timeline(page: &mut Page, trace: &Trace, most: usize) {
 }
 
 /// Who wrote a copy, what it repeats, and what its transaction makes of it.
-fn about(trace: &Trace, number: usize, copy: &Copy, first: Option<i64>) -> String {
+fn about(trace: &Trace, number: usize, copy: &Copy, names: &Names) -> String {
     let mut parts = Vec::new();
     if copy.producer_id < 0 {
         parts.push("no producer id".to_owned());
@@ -437,10 +500,11 @@ fn about(trace: &Trace, number: usize, copy: &Copy, first: Option<i64>) -> Strin
             earlier.offset,
             level.words()
         ));
-    } else if let Some(earlier) = unaccused(trace, number, copy) {
+    } else if let Some(earlier) = unaccused(trace, number, copy, names) {
         parts.push(earlier);
     }
-    if let (Some(first), Some(own), 2..) = (first, copy.timestamp, number) {
+    let is_first = names.name(number).split(' ').next() == Some("1");
+    if let (Some(first), Some(own), false) = (names.first_time(number), copy.timestamp, is_first) {
         parts.push(if own == first {
             "same time as the first".to_owned()
         } else {
@@ -451,12 +515,12 @@ fn about(trace: &Trace, number: usize, copy: &Copy, first: Option<i64>) -> Strin
 }
 
 /// What a copy that repeats nothing is to those of its topic that stand before it.
-fn unaccused(trace: &Trace, number: usize, copy: &Copy) -> Option<String> {
+fn unaccused(trace: &Trace, number: usize, copy: &Copy, names: &Names) -> Option<String> {
     let own = trace.contents.iter().filter(|content| content.topic == copy.topic);
     let mut before = own.filter_map(|content| Some((content, *content.copies.first()?)));
     let own_content = before.clone().find(|(content, _)| content.copies.contains(&number));
     match own_content {
-        Some((_, first)) if first < number => Some(format!("same content as copy {first}")),
+        Some((_, first)) if first < number => Some(format!("same content as copy {}", names.name(first))),
         _ => before
             .any(|(_, first)| first < number)
             .then(|| "other content than the records before".to_owned()),
@@ -473,7 +537,7 @@ fn differences(page: &mut Page, trace: &Trace) {
         return;
     }
     page.blank();
-    let roles = Role::all(trace);
+    let (roles, names) = (Role::all(trace), Names::of(trace));
     let what = what(trace);
     if trace.differences.is_empty() {
         page.paragraph(0, &format!("The {what} are equal in key, value and headers, byte for byte."));
@@ -491,7 +555,7 @@ fn differences(page: &mut Page, trace: &Trace) {
                 |value| Terminal::text(value).cut(VALUE_COLUMNS).to_string(),
             );
             let word = roles.get(at).map_or("COPY", |role| role.word()).to_lowercase();
-            page.item(4, &format!("{word} {}: {value}", at + 1));
+            page.item(4, &format!("{word} {}: {value}", names.name(at + 1)));
         }
     }
     if trace.differences.len() > FIELDS {
