@@ -95,9 +95,10 @@ impl GapBook {
             found: gap.found.get(),
             at_offset: gap.at_offset.0,
             missing: gap.missing,
-            reason: match head_may_be_deleted {
-                true => reason(context, &gap.without_head(), cleaned_below),
-                false => reason(context, gap, cleaned_below),
+            reason: if head_may_be_deleted {
+                reason(context, &gap.without_head(), cleaned_below)
+            } else {
+                reason(context, gap, cleaned_below)
             },
         });
         (gaps.collect(), self.omitted.into_iter().collect())

@@ -45,7 +45,7 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
             partitions.iter().any(|(context, _)| context.partition == of && context.compacted == Some(false))
         };
         let (head, missing): (Vec<_>, Vec<_>) =
-            missing.into_iter().partition(|(of, missing)| may_be_deleted(missing, &partitions, *of));
+            missing.into_iter().partition(|(of, missing)| may_be_deleted(missing, partitions, *of));
         let (alone, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|(of, missing)| is_inside(missing) && !is_compaction_excluded(*of));
         let cut_producers = partitions.iter().flat_map(|partition| cut_producers(*partition));
@@ -56,7 +56,9 @@ pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
         let emptied = told(topic, partitions, &emptied).map(|finding| not_settled(finding, EMPTIED));
         let head = told(topic, partitions, &head).map(deleted_or_lost);
         let alone = told(topic, partitions, &alone).map(|finding| not_settled(finding, ALONE));
-        [told(topic, partitions, &missing), cut, unreadable, head, unsettled, emptied, alone].into_iter().flatten()
+        [told(topic, partitions, &missing), cut, unreadable, head, unsettled, emptied, alone]
+            .into_iter()
+            .flatten()
     })
 }
 

@@ -7,7 +7,9 @@
 //! that rises with every key elsewhere needs few.
 
 use super::Partition;
-use super::draft::{FORMAT_FIRST, LINES, about, at, capped, count, dropped, each_topic, finding, kept, lines};
+use super::draft::{
+    FORMAT_FIRST, LINES, about, at, capped, count, dropped, each_topic, finding, kept, lines,
+};
 use crate::facts::{MovedBlock, OlderBlock, Order, Versions};
 use crate::finding::phrase::{duration, offsets};
 use crate::finding::{Alternative, Cause, Code, Confidence, Finding, ProtectionMode, Stretch, Window};
