@@ -704,6 +704,7 @@ mod tests {
 
     #[test]
     fn a_hole_behind_files_below_the_log_start_is_what_deletes_from_the_head() {
+        use crate::finding::GapReason::{LogStartMoved, MissingSegment};
         let told = |clean, log_start: i64, script: &str| {
             let context = PartitionContext {
                 log_start_offset: Offset(log_start),
@@ -715,7 +716,6 @@ mod tests {
             let reason = facts.gaps.last().map(|gap| gap.reason);
             (judge(&[(&context, &facts)]).first().map(|one| one.severity), reason)
         };
-        use crate::finding::GapReason::{LogStartMoved, MissingSegment};
         let script = "D 5/0 0..4; roll; D 5/0 5..9; at 20; roll; D 5/0 20..20";
         assert_eq!(told(false, 10, script), (Some(Severity::Low), Some(LogStartMoved)));
         assert_eq!(told(true, 10, script), (Some(Severity::High), Some(MissingSegment)));
