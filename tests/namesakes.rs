@@ -98,3 +98,20 @@ fn topics_without_id_are_told_apart_by_their_clusters() {
     let ids: BTreeSet<&str> = all.iter().map(|finding| finding["id"].as_str().unwrap()).collect();
     assert_eq!(ids.len(), all.len());
 }
+
+#[test]
+fn copies_in_other_partitions_of_their_topic_are_found_beside_a_topic_of_the_same_name() {
+    let name = "keyed-multi-partition";
+    let one = without_topic_ids(name, "clusterOfTheEastAAAAAA");
+    let other = without_topic_ids(name, "clusterOfTheWestAAAAAA");
+    let surplus = |report: &Value, code| -> Vec<u64> {
+        findings(report, code)
+            .iter()
+            .map(|finding| finding["counts"]["surplusRecords"].as_u64().unwrap())
+            .collect()
+    };
+    let alone = surplus(&scan(&[one.path()]), "resend-new-session");
+    assert!(!alone.is_empty());
+    let both = surplus(&scan(&[one.path(), other.path()]), "resend-new-session");
+    assert_eq!(both, [alone.as_slice(), alone.as_slice()].concat());
+}

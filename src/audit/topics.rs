@@ -1,6 +1,6 @@
 //! The topics of a run, and which directories belong to each.
 
-use crate::input::Inventory;
+use crate::input::{Inventory, TopicIdentity};
 use crate::judgement::TopicLabel;
 use crate::units::{ClusterNumber, TopicNumber};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,25 +27,12 @@ pub(super) struct Topic {
     pub(super) clusters: BTreeSet<ClusterNumber>,
 }
 
-/// Name and id of a topic, and its cluster where it has no id.
-type Known<'i> = (&'i str, Option<&'i str>, Option<ClusterNumber>);
-
 impl Topics {
-    /// The topics in the order of their names. Two topic ids under one name are two topics; a
-    /// directory without an id belongs to the topic of that name when there is only one in its cluster.
+    /// The topics in the order of their names, as [`Inventory::topic_of_each`] tells them apart.
     pub(super) fn of(inventory: &Inventory) -> Self {
-        let mut ids: BTreeMap<(ClusterNumber, &str), BTreeSet<&str>> = BTreeMap::new();
-        for dir in &inventory.partitions {
-            let of_name = ids.entry((inventory.cluster_of(dir), &dir.topic)).or_default();
-            of_name.extend(dir.topic_id.as_deref());
-        }
-        let mut by_name: BTreeMap<Known<'_>, Vec<usize>> = BTreeMap::new();
-        for (at, dir) in inventory.partitions.iter().enumerate() {
-            let cluster = inventory.cluster_of(dir);
-            let known = ids.get(&(cluster, dir.topic.as_str()));
-            let only = known.filter(|known| known.len() == 1).and_then(|known| known.first().copied());
-            let id = dir.topic_id.as_deref().or(only);
-            by_name.entry((&dir.topic, id, id.is_none().then_some(cluster))).or_default().push(at);
+        let mut by_name: BTreeMap<TopicIdentity<'_>, Vec<usize>> = BTreeMap::new();
+        for (at, topic) in inventory.topic_of_each().into_iter().enumerate() {
+            by_name.entry(topic).or_default().push(at);
         }
         let mut of_partition = vec![0; inventory.partitions.len()];
         let mut all = Vec::with_capacity(by_name.len());

@@ -103,6 +103,7 @@ pub fn discover(paths: &[PathBuf], options: &DiscoverOptions) -> Result<Inventor
         (a.topic.as_str(), order(a), &a.path, a.state).cmp(&(b.topic.as_str(), order(b), &b.path, b.state))
     });
     inventory.clusters = clusters::number(&inventory.partitions, &mut inventory.log_dirs, &mut walk.remarks);
+    inventory.sort_by_topic();
     inventory.replica_groups =
         replicas::group(&mut inventory.partitions, &inventory.log_dirs, &mut walk.remarks);
     inventory.archives = walk.archives.all().to_vec();

@@ -5,13 +5,17 @@ use super::identity::FileIdentity;
 use super::place::FilePlace;
 use crate::format::{Damage, segment::TailExpectation};
 use crate::units::{ClusterNumber, LeaderEpoch, LogStartSource, Offset, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Name and id of a topic, and its cluster where it has no id.
+pub type TopicIdentity<'i> = (&'i str, Option<&'i str>, Option<ClusterNumber>);
+
 /// All that the named paths hold.
 ///
-/// Partitions are sorted by topic, partition, broker id and path, so that two runs over the same
-/// files agree whatever the order of the paths.
+/// Partitions are sorted by topic, each of one name by itself, then by partition, broker id and path, so that two runs
+/// over the same files agree whatever the order of the paths.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     /// The directories that hold the partitions, one entry of `log.dirs` each, sorted by path.
@@ -37,6 +41,36 @@ pub struct Inventory {
     pub(super) archives: Vec<Arc<Archive>>,
     /// Each named path with what it leads to.
     pub(super) roots: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Inventory {
+    /// The topic of each partition directory. Two topic ids under one name are two topics; a directory without an id
+    /// belongs to the topic of that name when there is only one in its cluster.
+    #[must_use]
+    pub fn topic_of_each(&self) -> Vec<TopicIdentity<'_>> {
+        let mut ids: BTreeMap<(ClusterNumber, &str), BTreeSet<&str>> = BTreeMap::new();
+        for dir in &self.partitions {
+            ids.entry((self.cluster_of(dir), &dir.topic)).or_default().extend(dir.topic_id.as_deref());
+        }
+        let each = self.partitions.iter().map(|dir| {
+            let cluster = self.cluster_of(dir);
+            let known = ids.get(&(cluster, dir.topic.as_str())).filter(|known| known.len() == 1);
+            let id = dir.topic_id.as_deref().or_else(|| known.and_then(|known| known.first().copied()));
+            (dir.topic.as_str(), id, id.is_none().then_some(cluster))
+        });
+        each.collect()
+    }
+
+    /// Puts the partitions in the order of their topics, and leaves that within a topic as it is.
+    pub(super) fn sort_by_topic(&mut self) {
+        let each = self.topic_of_each();
+        let topics: BTreeSet<TopicIdentity<'_>> = each.iter().copied().collect();
+        let numbers: BTreeMap<TopicIdentity<'_>, usize> = topics.into_iter().zip(0..).collect();
+        let of_each: Vec<Option<usize>> = each.iter().map(|topic| numbers.get(topic).copied()).collect();
+        let mut numbered: Vec<_> = of_each.into_iter().zip(std::mem::take(&mut self.partitions)).collect();
+        numbered.sort_by_key(|(topic, _)| *topic);
+        self.partitions = numbered.into_iter().map(|(_, dir)| dir).collect();
+    }
 }
 
 impl Inventory {

@@ -41,7 +41,7 @@ pub use discover::{DiscoverOptions, Leftovers, discover, is_packed_archive};
 pub use identity::FileIdentity;
 pub use inventory::{
     Cluster, FileDamage, Inventory, LeaderEpochStart, LogDir, LogDirScope, NameSource, Note, PartitionDir,
-    ReplicaBasis, ReplicaGroup, SegmentFile, SegmentRole, Selection, SideFile, State,
+    ReplicaBasis, ReplicaGroup, SegmentFile, SegmentRole, Selection, SideFile, State, TopicIdentity,
 };
 pub(crate) use misnamed::offsets_against_name;
 pub use pace::Pace;

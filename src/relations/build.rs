@@ -217,14 +217,11 @@ impl<'a> Grouping<'a> {
         if joined == Joined::Together {
             return self.relate(&copies, None, Of { key, topic: None, source: None });
         }
-        let mut topics: Vec<(u32, u64)> = Vec::new();
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         for one in copies.iter() {
-            let topic = self.topic(&one?);
-            match topics.last_mut() {
-                Some((last, count)) if *last == topic => *count += 1,
-                _ => topics.push((topic, 1)),
-            }
+            *counts.entry(self.topic(&one?)).or_default() += 1;
         }
+        let topics: Vec<(u32, u64)> = counts.into_iter().collect();
         for &(topic, _) in topics.iter().filter(|(_, count)| *count > 1) {
             let source = self.source(&copies, &topics, topic)?;
             self.relate(&copies, Some(topic), Of { key: key.clone(), topic: Some(topic), source })?;
