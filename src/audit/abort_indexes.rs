@@ -6,7 +6,7 @@
 
 use crate::facts::{AbortEntry, AbortIndex};
 use crate::format::TransactionIndex;
-use crate::input::{PartitionDir, SegmentFile, Selection};
+use crate::input::{Inventory, PartitionDir, SegmentFile, Selection};
 use crate::units::Offset;
 use std::collections::BTreeMap;
 
@@ -23,8 +23,9 @@ pub(super) fn read(dir: &PartitionDir) -> Vec<AbortIndex> {
         let name = file.file_name.trim_end_matches(".swap");
         if name.ends_with(".txnindex") {
             if let Some(entries) = file.place.read(LARGEST).ok().and_then(|bytes| entries(&bytes)) {
-                let index = AbortIndex { file: file.file_name.clone(), base: file.number, entries };
-                indexes.insert(file.number, index);
+                let (file, base) = (file.file_name.clone(), file.number);
+                let index = AbortIndex { file, base, is_there: true, entries };
+                indexes.insert(base, index);
             } else {
                 indexes.remove(&file.number);
             }
@@ -32,11 +33,19 @@ pub(super) fn read(dir: &PartitionDir) -> Vec<AbortIndex> {
             indexes.entry(file.number).or_insert_with(|| AbortIndex {
                 file: format!("its .txnindex (there is none beside {})", file.file_name),
                 base: file.number,
+                is_there: false,
                 entries: Vec::new(),
             });
         }
     }
     indexes.into_values().collect()
+}
+
+/// Whether no partition of the log directory has one: whoever copied it left them out, or nothing was aborted there.
+pub(super) fn are_lacking(inventory: &Inventory, dir: &PartitionDir) -> bool {
+    let is_one = |name: &str| name.trim_end_matches(".swap").ends_with(".txnindex");
+    let mut beside = inventory.partitions.iter().filter(|other| other.log_dir == dir.log_dir);
+    !beside.any(|other| other.indexes.iter().any(|file| is_one(&file.file_name)))
 }
 
 /// Base offsets of offset indexes whose segment is not there, not even as one that waits to be deleted.

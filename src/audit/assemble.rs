@@ -395,6 +395,10 @@ fn coverage(parts: &Parts<'_>) -> Coverage {
         if !dir.internal {
             keyed.add(outcome.counts);
         }
+        if let Some(context) = parts.contexts.get(at).filter(|_| parts.leads(at)) {
+            let left_out = crate::judgement::indexes::not_copied((context, &outcome.facts));
+            coverage.notes.extend(left_out.map(|detail| Note::about(dir.display.clone(), detail)));
+        }
         let unfollowed = outcome.not_followed.detail();
         coverage.notes.extend(unfollowed.map(|detail| Note::about(dir.display.clone(), detail)));
         if outcome.facts.transactions_omitted > 0 {

@@ -177,6 +177,8 @@ pub(super) fn subject<'p>(
         lacks_snapshots: clean_shutdown == Some(true) && snapshots::are_lacking(inventory, dir),
         clean_shutdown,
         abort_indexes: abort_indexes::read(dir),
+        lacks_abort_indexes: abort_indexes::are_lacking(inventory, dir),
+        empty_epoch_checkpoint: dir.empty_epoch_checkpoint,
         segment_bases: bases,
         compacted: internal.is_compacted(cluster, &dir.topic),
         deleted: internal.is_deleted(cluster, &dir.topic),

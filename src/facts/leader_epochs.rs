@@ -55,6 +55,16 @@ impl LeaderEpochs {
         self.current = Some(epoch);
     }
 
+    /// Ends the log.
+    pub(super) fn finish(&mut self, context: &PartitionContext) {
+        if let Some(&(newest, offset)) = self.changes.last()
+            && context.empty_epoch_checkpoint
+            && context.clean_shutdown == Some(true)
+        {
+            self.step(LeaderEpochStepKind::EmptyCheckpoint, offset, newest, newest);
+        }
+    }
+
     fn step(
         &mut self,
         kind: LeaderEpochStepKind,
@@ -104,6 +114,25 @@ mod tests {
         };
         assert_eq!(told(Some(true), 1), [(LeaderEpochStepKind::NotInCheckpoint, 6)]);
         assert!(told(Some(false), 1).is_empty() && told(None, 1).is_empty());
+    }
+
+    #[test]
+    fn a_checkpoint_of_a_clean_stop_is_not_empty_beside_batches_with_epochs() {
+        let told = |empty_epoch_checkpoint, clean, epoch: Option<i32>| {
+            let clean_shutdown = Some(clean);
+            let context =
+                PartitionContext { clean_shutdown, empty_epoch_checkpoint, ..PartitionContext::default() };
+            let mut epochs = LeaderEpochs::default();
+            for offset in [0, 4] {
+                epochs.batch(&context, epoch.map(LeaderEpoch), Offset(offset));
+            }
+            epochs.finish(&context);
+            epochs.steps.iter().map(|step| (step.kind, step.at_offset.0)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(true, true, Some(3)), [(LeaderEpochStepKind::EmptyCheckpoint, 0)]);
+        for (empty, clean, epoch) in [(false, true, Some(3)), (true, false, Some(3)), (true, true, None)] {
+            assert_eq!(told(empty, clean, epoch), []);
+        }
     }
 
     #[test]

@@ -142,6 +142,7 @@ impl Ledger {
     /// [`AuditError`] when what does not fit into memory could not be written or read.
     pub fn finish(mut self) -> Result<PartitionFacts, AuditError> {
         let end = self.continuity.finish(&self.context);
+        self.leader_epochs.finish(&self.context);
         self.snapshots.finish(
             &self.context,
             end,

@@ -101,6 +101,10 @@ pub struct PartitionContext {
     pub clean_shutdown: Option<bool>,
     /// The transaction indexes beside the segments, as far as they are known, by base offset.
     pub abort_indexes: Vec<AbortIndex>,
+    /// Whether the log directory has no transaction index at all.
+    pub lacks_abort_indexes: bool,
+    /// Whether `leader-epoch-checkpoint` is there and names no epoch.
+    pub empty_epoch_checkpoint: bool,
     /// Base offsets of the segments that are read, ascending.
     pub segment_bases: Vec<Offset>,
     /// `cleanup.policy` of the topic, when `__cluster_metadata` or an option tells it.
@@ -191,6 +195,8 @@ pub struct AbortIndex {
     pub file: String,
     /// The base offset of its segment.
     pub base: Offset,
+    /// Whether there is such a file: brokers make it with the first abort.
+    pub is_there: bool,
     /// What it lists, in order of producers and markers.
     pub entries: Vec<AbortEntry>,
 }
@@ -546,6 +552,8 @@ pub enum LeaderEpochStepKind {
     NotAsCheckpoint,
     /// It is above all that `leader-epoch-checkpoint` names, after a clean stop.
     NotInCheckpoint,
+    /// `leader-epoch-checkpoint` is there and names none, after a clean stop.
+    EmptyCheckpoint,
 }
 
 /// Where a producer snapshot and the log contradict each other.

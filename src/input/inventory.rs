@@ -286,6 +286,8 @@ pub struct PartitionDir {
     pub metadata_snapshots: Vec<SideFile>,
     /// `leader-epoch-checkpoint`; empty when it is missing or bad.
     pub leader_epochs: Vec<LeaderEpochStart>,
+    /// Whether it is there, can be read, and names none.
+    pub empty_epoch_checkpoint: bool,
     /// The checkpointed high watermark.
     pub high_watermark: Option<Offset>,
     /// Where the readable log begins.

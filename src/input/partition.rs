@@ -70,6 +70,7 @@ pub(super) fn read(
         indexes: Vec::new(),
         metadata_snapshots: Vec::new(),
         leader_epochs: Vec::new(),
+        empty_epoch_checkpoint: false,
         high_watermark: None,
         log_start_offset: Offset(0),
         log_start_source: LogStartSource::FirstSegment,
@@ -110,9 +111,11 @@ pub(super) fn read(
     own.indexes = files.indexes;
     own.metadata_snapshots = files.metadata_snapshots;
     if let Some(place) = files.leader_epochs {
-        let epochs = parse(&place, leader_epoch_checkpoint::parse, remarks).unwrap_or_default();
+        let epochs = parse(&place, leader_epoch_checkpoint::parse, remarks);
+        own.empty_epoch_checkpoint = epochs.as_ref().is_some_and(Vec::is_empty);
         own.leader_epochs = epochs
             .into_iter()
+            .flatten()
             .map(|(epoch, start_offset)| LeaderEpochStart { epoch, start_offset })
             .collect();
     }

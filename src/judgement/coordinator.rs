@@ -2,7 +2,8 @@
 //!
 //! Goes in: the newest value of each transactional id in `__transaction_state`, as far as that topic is
 //! among the files. Comes out: whether somebody is going to end the transaction. The files may be of
-//! different moments, so a value of an earlier epoch than the data says nothing.
+//! different moments, so a value of an earlier epoch than the data says nothing, and neither does one that decides or ends
+//! something and is older than the data: a transaction that runs has a value from before its first record.
 //!
 //! Source: `TransactionMetadata`, `TransactionCoordinator.abortTimedOutTransactions`; KIP-98, KIP-890,
 //! and KIP-939 for transactions that wait for a second phase.
@@ -27,6 +28,8 @@ pub(super) struct Told {
     /// too, nobody knows how.
     pub(super) last: Option<Outcome>,
     pub(super) fact: String,
+    /// The same where it is known otherwise that this one was ended.
+    pub(super) fact_if_ended: String,
 }
 
 /// What the coordinator decided about a transaction whose marker is not in the log.
@@ -41,7 +44,7 @@ pub(super) fn decided_before(
     };
     format!(
         "{}-{}: the coordinator decided to {decided} this transaction of producer {} at {}, and __transaction_state names the \
-         partition: its marker was not written here yet, was never written here, or was lost with the end of a log (an unclean \
+         partition: its marker was not written here yet (or not when this log was copied), was never written here, or was lost with the end of a log (an unclean \
          election, a cut); the files do not tell which",
         context.topic,
         context.partition,
@@ -59,6 +62,8 @@ pub(super) enum Fate {
     Decided,
     /// It knows of no transaction here that it would have to end.
     Unknown,
+    /// What is known of it is older than the records.
+    Older,
 }
 
 /// What is known of one transaction; nothing where the newest value is not among the files.
@@ -85,7 +90,14 @@ pub(super) fn of(
         .partitions
         .iter()
         .any(|(topic, partitions)| *topic == context.topic && partitions.contains(&context.partition));
+    // The clock of the producer may be ahead of that of the coordinator.
+    let written = span.first_timestamp.map(|first| first.saturating_sub(STEP_MS));
+    let is_older = state.last_update.zip(written).is_some_and(|(update, written)| update.0 < written);
     let (fate, says) = match state.status {
+        status if is_older && status != TransactionStatus::Ongoing => (
+            Fate::Older,
+            format!("is {}, and older than these records: it says nothing of them", word(status)),
+        ),
         TransactionStatus::Ongoing if same && here => runs(state),
         TransactionStatus::PrepareCommit if here => (Fate::Decided, decided("commit")),
         TransactionStatus::PrepareAbort if here => (Fate::Decided, decided("abort")),
@@ -113,7 +125,11 @@ pub(super) fn of(
         _ => None,
     };
     let last = last.filter(|_| behind);
-    Some(Told { id: name.to_owned(), fate, last, fact: format!("{newest} {says}") })
+    let fact_if_ended = match fate {
+        Fate::Unknown => format!("{newest} is {} and names no running transaction here", word(state.status)),
+        Fate::Runs(_) | Fate::Decided | Fate::Older => format!("{newest} {says}"),
+    };
+    Some(Told { id: name.to_owned(), fate, last, fact: format!("{newest} {says}"), fact_if_ended })
 }
 
 /// Whether the newest value is of the epoch with which protocol 2, and a fence, end that of the data.
@@ -162,7 +178,7 @@ const fn word(status: TransactionStatus) -> &'static str {
 mod tests {
     use super::*;
     use crate::facts::script::{START, fold_in};
-    use crate::finding::Finding;
+    use crate::finding::{Finding, Severity};
     use crate::judgement::transactions::judge;
     use crate::judgement::{Beside, Decisions};
     use crate::units::Offset;
@@ -206,6 +222,20 @@ mod tests {
     #[test]
     fn an_ongoing_transaction_is_aborted_at_its_timeout() {
         let running = open(&ids(1, 1, 60_000, Some("orders")), 5_000);
+        let of_a_copy = |now| {
+            let ids = ids(1, 1, 60_000, Some("orders"));
+            let context = PartitionContext { clean_shutdown: Some(false), ..PartitionContext::default() };
+            let (context, facts) = fold_in(context, "X 7/1 0..2");
+            let beside = Beside {
+                ids: &[&ids],
+                decisions: &Decisions::default(),
+                continued: &[],
+                as_of: Some(START + now),
+            };
+            judge(&[(&context, &facts)], beside).remove(0).severity
+        };
+        assert_eq!([of_a_copy(60_000), of_a_copy(60_001)], [Severity::Info, Severity::Medium]);
+        assert_eq!(running.severity, Severity::Medium);
         assert!(
             says(&running, "is Ongoing, begun 2026-01-01 00:00:00.000 UTC, with a timeout of 60 s"),
             "{running:#?}"
@@ -230,6 +260,38 @@ mod tests {
             assert!(says(&open(&state, 5_000), "names no running transaction here"));
         }
         assert!(says(&open(&ids(1, 3, 60_000, Some("orders")), 0), "has decided to abort"));
+    }
+
+    #[test]
+    fn a_decision_from_before_the_records_is_about_others() {
+        for status in [2, 3, 4, 5, 0] {
+            let told = |script: &str| {
+                let ids = ids(1, status, 60_000, Some("orders"));
+                let (context, facts) = fold_in(PartitionContext::default(), script);
+                let decisions = Decisions::default();
+                let beside = Beside {
+                    ids: &[&ids],
+                    decisions: &decisions,
+                    continued: &[],
+                    as_of: Some(START + 9_000),
+                };
+                judge(&[(&context, &facts)], beside).remove(0)
+            };
+            let newer = told("wait 7s; X 7/1 0..2");
+            assert!(says(&newer, "older than these records: it says nothing of them"), "{newer:#?}");
+            for words in
+                ["has decided to", "nobody is going to end this one", "its coordinator writes the marker"]
+            {
+                assert!(!says(&newer, words), "{newer:#?}");
+            }
+            assert!(says(&newer, "it may be running"), "{newer:#?}");
+            assert!(!says(&told("X 7/1 0..2"), "says nothing of them"));
+        }
+        // One that runs was known before its first record.
+        let ids = ids(1, 1, 60_000, Some("orders"));
+        let (context, facts) = fold_in(PartitionContext::default(), "wait 7s; X 7/1 0..2");
+        let beside = Beside { ids: &[&ids], decisions: &Decisions::default(), continued: &[], as_of: None };
+        assert!(says(&judge(&[(&context, &facts)], beside).remove(0), "is Ongoing, begun"));
     }
 
     #[test]

@@ -65,6 +65,8 @@ struct Question {
     marker_before: Option<i64>,
     /// The newest decisions that name the partition, where the log has no end.
     newest: [Option<Ending>; 2],
+    /// The decision that is known to be its own by the one in front of it: later ones may have come behind the end of a copy.
+    between: Option<Ending>,
 }
 
 /// A decision, without its partitions.
@@ -135,8 +137,14 @@ impl Decisions {
                 }
                 let marker_before = if span.is_without_end() { marker_before(facts, span) } else { None };
                 let newest = [None, None];
-                let question =
-                    Question { span: *span, committed: None, aborted: None, marker_before, newest };
+                let question = Question {
+                    span: *span,
+                    committed: None,
+                    aborted: None,
+                    marker_before,
+                    newest,
+                    between: None,
+                };
                 this.by_place.insert(place, question);
             }
         }
@@ -230,20 +238,39 @@ impl Question {
                 Outcome::Aborted | Outcome::Open => {}
             }
         } else if span.is_without_end() {
+            if self.newest[1].is_some_and(|earlier| self.lies_between(earlier, ending)) {
+                self.between = Some(ending);
+            }
             self.newest = [self.newest[1], Some(ending)];
         }
+    }
+
+    /// Whether the marker in front is that of one decision, and this transaction that of the next, on each of the clocks: the
+    /// coordinator decided, the marker came, the coordinator began the next one and decided it, and the producer's records
+    /// were created in between. A producer may create some before the coordinator begins.
+    fn lies_between(&self, earlier: Ending, next: Ending) -> bool {
+        let times = self.span.first_timestamp.zip(self.span.last_timestamp);
+        let (Some((first, newest)), Some(marker)) = (times, self.marker_before) else { return false };
+        let after = marker.saturating_sub(earlier.decided);
+        let is_marked_by_it = (0..=STEP_MS).contains(&after) && after < next.decided.saturating_sub(marker);
+        is_marked_by_it && marker <= next.start && earlier.decided <= first && newest <= next.decided
     }
 
     /// How a transaction without end was ended: by the newest decision that names its partition, unless that is the
     /// one of the marker in front of it.
     ///
     /// A later transaction would have joined this one in its partition. The marker is written right behind its
-    /// decision, on another clock: within [`STEP_MS`] where clocks are kept, within [`TOGETHER_MS`] for sure.
+    /// decision, on another clock: within [`STEP_MS`] where clocks are kept, within [`TOGETHER_MS`] for sure. Transactions that
+    /// follow each other sooner are told apart where all of the clocks say one order.
     fn ended(&self) -> Option<(Outcome, i64)> {
+        if let Some(own) = self.between {
+            return Some((own.outcome, own.decided));
+        }
         let [earlier, last] = self.newest;
         let last = last?;
         let span = &self.span;
-        let begun = span.first_timestamp? <= last.decided.saturating_add(TOGETHER_MS);
+        // A decision is about nothing that was written behind it.
+        let begun = span.first_timestamp? <= last.decided.saturating_add(STEP_MS);
         let of_it = span.last_timestamp?.saturating_add(TOGETHER_MS) >= last.start;
         let is_its_own = self.marker_before.is_none_or(|marker| {
             let since = last.decided.saturating_sub(marker);
@@ -359,6 +386,47 @@ pub(super) mod tests {
         // Alone, it may be that of the marker, by a clock that is some seconds off.
         assert_eq!(ended(&[state(COMMIT, 4, [11, 15], &[0])]), None);
         assert_eq!(ended(&[state(COMMIT, 4, [11, 30], &[0])]), Some(Outcome::Committed));
+    }
+
+    #[test]
+    fn transactions_in_quick_succession_are_told_apart_where_all_clocks_say_one_order() {
+        // Of protocol 1, some milliseconds each: the marker of the first, and the second without one.
+        let quick = "X 7/4 0..0; wait 10ms; +M 7/4; wait 90ms; X 7/4 1..1; wait 6ms; X 7/4 2..2";
+        let at = |status, start: i64, decided: i64| {
+            let mut state = state(status, 4, [0, 0], &[0, 1]);
+            state.start = Some(Timestamp(START + start));
+            state.last_update = Some(Timestamp(START + decided));
+            state
+        };
+        let ended = |states: &[TransactionMetadata]| {
+            let all = fold_partitions(&[quick]);
+            let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
+            let mut decisions = Decisions::asked(&partitions);
+            for state in states {
+                decisions.hear(ClusterNumber::default(), state);
+            }
+            let open = partitions[0].1.transactions.iter().find(|span| span.is_without_end()).unwrap();
+            decisions.ended(partitions[0], open).map(|(outcome, _)| outcome)
+        };
+        let first = at(COMMIT, 1, 9);
+        assert_eq!(ended(&[first.clone(), at(COMMIT, 102, 111)]), Some(Outcome::Committed));
+        assert_eq!(ended(&[first.clone(), at(ABORT, 102, 111)]), Some(Outcome::Aborted));
+        // A log that was copied before the next ones.
+        let later = [first.clone(), at(COMMIT, 102, 111), at(ABORT, 180, 190), at(ABORT, 200, 250)];
+        assert_eq!(ended(&later), Some(Outcome::Committed));
+        // The decision is older than the records, or that of the marker, or the clocks do not agree.
+        for states in [
+            vec![first.clone()],
+            vec![at(COMMIT, -80, -70), first.clone()],
+            vec![first.clone(), at(COMMIT, 9, 105)],
+            vec![first.clone(), at(COMMIT, 30, 50)],
+            vec![at(COMMIT, 5, 14), at(COMMIT, 102, 111)],
+        ] {
+            assert_eq!(ended(&states), None, "{states:?}");
+        }
+        // Nothing was decided that far in front of what was written.
+        let late = ["wait 8s; X 7/4 0..0"];
+        assert_eq!(told(&late, &[state(ABORT, 4, [0, 1], &[0])]).2, None);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(super) struct End {
     /// How it ended; nothing where that is not among the files.
     pub(super) outcome: Option<Outcome>,
     pub(super) told: Told,
+    /// When that marker was written.
+    pub(super) time: Option<i64>,
     /// The same in words.
     pub(super) fact: String,
 }
@@ -119,7 +121,12 @@ impl<'a> Elsewhere<'a> {
                 ended_in(there.0, span),
                 MISSING
             );
-            return Some(End { outcome: Some(span.outcome), told: Told::ByEpoch, fact });
+            return Some(End {
+                outcome: Some(span.outcome),
+                told: Told::ByEpoch,
+                time: span.marker_timestamp,
+                fact,
+            });
         }
         let by_times = beside(of_epoch, here.0, open);
         match (by_times, went_on) {
@@ -135,14 +142,14 @@ impl<'a> Elsewhere<'a> {
                     MISSING
                 );
                 let told = if is_over { Told::ByEpoch } else { Told::ByTimes };
-                Some(End { outcome: Some(span.outcome), told, fact })
+                Some(End { outcome: Some(span.outcome), told, time: span.marker_timestamp, fact })
             }
             (None, Some(went_on)) => {
                 let fact = format!(
                     "{}: {went_on}; how this one ended is not in these files; {MISSING}",
                     name(here.0)
                 );
-                Some(End { outcome: None, told: Told::ByEpoch, fact })
+                Some(End { outcome: None, told: Told::ByEpoch, time: None, fact })
             }
             (None, None) => None,
         }

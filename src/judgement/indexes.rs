@@ -14,7 +14,8 @@
 //! Innocent: entries of transactions without data (before 2.8, KAFKA-10702) and of data that the
 //! cleaner took; whatever the cleaner has passed over; a beginning below the log start, or with unreadable
 //! or missing offsets in between; the end of a log that was not closed cleanly,
-//! whose files may be of different moments; indexes that were not copied along.
+//! whose files may be of different moments; indexes that were not copied along. Where no partition of the log directory has a
+//! transaction index, or a partition none of several that it should have, they were left out: a note.
 //!
 //! Source: `TransactionIndex`, `AbortedTxn`, `LogSegment.updateTxnIndex`.
 
@@ -26,6 +27,7 @@ use crate::facts::{
 };
 use crate::finding::{Code, Confidence, Finding};
 use crate::units::Offset;
+use std::collections::BTreeSet;
 
 pub(super) fn judge(partitions: &[Partition<'_>]) -> Vec<Finding> {
     each_topic(partitions, |(topic, _), partitions| in_topic(topic, partitions))
@@ -125,6 +127,36 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
 }
 
 fn contradictions<'a>(
+    context: &'a PartitionContext,
+    facts: &'a PartitionFacts,
+) -> impl Iterator<Item = Contradiction<'a>> {
+    let left_out = are_left_out(context, facts);
+    all_contradictions(context, facts).filter(move |one| one.index.is_there || !left_out)
+}
+
+/// Whether all transaction indexes are missing that should be there: files that were not copied say nothing.
+fn are_left_out(context: &PartitionContext, facts: &PartitionFacts) -> bool {
+    if context.abort_indexes.iter().any(|index| index.is_there) {
+        return false;
+    }
+    let lacking: BTreeSet<Offset> = all_contradictions(context, facts)
+        .filter(|one| !one.index.is_there)
+        .map(|one| one.index.base)
+        .collect();
+    lacking.len() > 1 || (lacking.len() == 1 && context.lacks_abort_indexes)
+}
+
+/// What is to be said of a partition all of whose transaction indexes are missing.
+#[must_use]
+pub fn not_copied((context, facts): Partition<'_>) -> Option<String> {
+    (!context.internal && are_left_out(context, facts)).then(|| {
+        "no transaction index (.txnindex) is here, although transactions were aborted: they were not copied, or are lost; a broker \
+         hands aborted records to read_committed consumers without them, and builds them only when it recovers a segment"
+            .to_owned()
+    })
+}
+
+fn all_contradictions<'a>(
     context: &'a PartitionContext,
     facts: &'a PartitionFacts,
 ) -> impl Iterator<Item = Contradiction<'a>> {
@@ -249,7 +281,7 @@ mod tests {
             first_offset: Offset(first),
         };
         let entries = entries.iter().map(entry).collect();
-        let index = AbortIndex { file: "00.txnindex".to_owned(), base: Offset(0), entries };
+        let index = AbortIndex { file: "00.txnindex".to_owned(), base: Offset(0), is_there: true, entries };
         let (context, facts) = fold_in(PartitionContext { abort_indexes: vec![index], ..context }, script);
         judge(&[(&context, &facts)])
     }
@@ -315,6 +347,49 @@ mod tests {
         let unclean = || PartitionContext { clean_shutdown: Some(false), ..PartitionContext::default() };
         assert!(judged(unclean(), &[], SCRIPT).is_empty());
         assert_eq!(judged(unclean(), &[], &format!("{SCRIPT}; roll; D 5/0 0..0")).len(), 1);
+    }
+
+    #[test]
+    fn indexes_that_are_all_missing_were_left_out_and_one_among_others_is_lost() {
+        let told = |there: &[i64], lacks_abort_indexes| {
+            let index = |base: i64| AbortIndex {
+                file: format!("{base}"),
+                base: Offset(base),
+                is_there: there.contains(&base),
+                entries: match base {
+                    0 if there.contains(&0) => {
+                        vec![AbortEntry {
+                            producer_id: ProducerId(7),
+                            marker_offset: Offset(1),
+                            first_offset: Offset(0),
+                        }]
+                    }
+                    _ => Vec::new(),
+                },
+            };
+            let abort_indexes = vec![index(0), index(2)];
+            let context =
+                PartitionContext { abort_indexes, lacks_abort_indexes, ..PartitionContext::default() };
+            let (context, facts) = fold_in(context, "X 7/0 0..0; -M 7/0; roll; X 7/0 1..1; -M 7/0");
+            let partition = (&context, &facts);
+            (judge(&[partition]).len(), not_copied(partition).is_some())
+        };
+        assert_eq!(told(&[], true), (0, true));
+        assert_eq!(told(&[], false), (0, true));
+        assert_eq!(told(&[0], false), (1, false));
+        // Of one that should be there, and is not, others beside it tell.
+        let one = |lacks_abort_indexes| {
+            let index =
+                AbortIndex { file: "0".to_owned(), base: Offset(0), is_there: false, entries: Vec::new() };
+            let context = PartitionContext {
+                abort_indexes: vec![index],
+                lacks_abort_indexes,
+                ..PartitionContext::default()
+            };
+            let (context, facts) = fold_in(context, "X 7/0 0..0; -M 7/0");
+            (judge(&[(&context, &facts)]).len(), not_copied((&context, &facts)).is_some())
+        };
+        assert_eq!([one(true), one(false)], [(0, true), (1, false)]);
     }
 
     #[test]

@@ -21,7 +21,9 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
     let places = count(u64::try_from(steps.len()).unwrap_or(u64::MAX), "place", "places");
     let title = format!("{topic}: leader epochs do not fit in {places}");
     let mut finding = finding(Code::LeaderEpochAnomaly, Confidence::Likely, title);
-    if steps.iter().all(|(_, step)| step.kind == LeaderEpochStepKind::NotInCheckpoint) {
+    let lags =
+        |kind| matches!(kind, LeaderEpochStepKind::NotInCheckpoint | LeaderEpochStepKind::EmptyCheckpoint);
+    if steps.iter().all(|(_, step)| lags(step.kind)) {
         finding.severity = Severity::Low;
     }
     about(&mut finding, steps.iter().map(|&(partition, _)| (topic, partition)));
@@ -34,6 +36,10 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
                 ),
                 LeaderEpochStepKind::NotAsCheckpoint => format!(
                     "{topic}-{partition}: leader epoch {found} at offset {offset}, the checkpoint names {expected}"
+                ),
+                LeaderEpochStepKind::EmptyCheckpoint => format!(
+                    "{topic}-{partition}: leader epoch {found} from offset {offset} on, and the checkpoint of a clean stop names \
+                     none: when this replica follows a new leader, it cannot tell by epochs where the two part"
                 ),
                 LeaderEpochStepKind::NotInCheckpoint => format!(
                     "{topic}-{partition}: leader epoch {found} from offset {offset} on, the checkpoint of a clean stop ends with \
@@ -55,7 +61,9 @@ fn in_topic(topic: &str, partitions: &[Partition<'_>]) -> Option<Finding> {
             let what = match step.kind {
                 LeaderEpochStepKind::Back => "leader-epoch-back",
                 LeaderEpochStepKind::NotAsCheckpoint => "leader-epoch-not-as-checkpoint",
-                LeaderEpochStepKind::NotInCheckpoint => "leader-epoch-not-in-checkpoint",
+                LeaderEpochStepKind::NotInCheckpoint | LeaderEpochStepKind::EmptyCheckpoint => {
+                    "leader-epoch-not-in-checkpoint"
+                }
             };
             place(topic, partition, step.at_offset.0, step.at_offset.0, what)
         })

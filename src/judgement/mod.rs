@@ -17,7 +17,7 @@ mod elsewhere;
 mod events;
 mod gaps;
 mod identify;
-mod indexes;
+pub mod indexes;
 mod interleaved;
 mod leader_epochs;
 mod links;

@@ -478,6 +478,11 @@ fn tail<'a>(context: &PartitionContext, facts: &PartitionFacts) -> Option<Missin
     }
 }
 
+/// Whether the log ends below what had been flushed.
+pub(super) fn misses_flushed((context, facts): Partition<'_>) -> bool {
+    matches!(tail(context, facts), Some(Missing::Flushed { .. }))
+}
+
 /// Whether the log ends below a checkpoint.
 pub(super) fn misses_its_end((context, facts): Partition<'_>) -> bool {
     tail(context, facts).is_some()
@@ -559,6 +564,7 @@ mod tests {
     use super::*;
     use crate::facts::Snapshot;
     use crate::facts::script::fold_in;
+    use crate::finding::GapReason::{LogStartMoved, MissingSegment};
     use crate::units::{LeaderEpoch, ProducerEpoch, Sequence};
 
     fn judged(context: PartitionContext, script: &str) -> Vec<Finding> {

@@ -1,20 +1,24 @@
 //! `transaction-open` and `transaction-anomaly`.
 //!
 //! An open transaction has no marker behind it: it runs, or it hangs and holds read_committed
-//! consumers at its first offset. One finding a producer id, over all its partitions. Anomalies are
+//! consumers at its first offset. One finding a producer id, over all its partitions. In a log that was not closed cleanly
+//! one that is younger than its timeout is what any busy broker has at any moment, and so is one whose marker was written
+//! no earlier than the newest thing that the log holds: info. Anomalies are
 //! data behind the marker that ended its epoch, data outside an open transaction, and one transaction
 //! with two outcomes ([`torn`]).
 //!
 //! Markers without data, and repeated ones, are innocent (KIP-98, KIP-890, KAFKA-10702).
 
 use super::coordinator::{self, Fate, Told};
+use super::decisions::STEP_MS;
 use super::draft::{about_logs, at, capped, count, dropped, finding, kept, lines};
 use super::elsewhere::{self, Elsewhere};
+use super::offsets::{misses_flushed, misses_its_end};
 use super::ways_to_end::{self, Standing};
-use super::{Beside, Partition, offsets as missing_offsets, torn};
+use super::{Beside, Partition, torn};
 use crate::facts::{Outcome, PartitionContext, PartitionFacts, SequenceStep, StepKind, TransactionSpan};
 use crate::finding::phrase::{duration, offsets};
-use crate::finding::{Code, Confidence, Finding, Transaction, Window};
+use crate::finding::{Code, Confidence, Finding, Severity, Transaction, Window};
 use crate::units::{ClusterNumber, ProducerId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +27,8 @@ const MAX_FINDINGS: usize = 20;
 /// `transaction.max.timeout.ms` by default, and the five minutes after which Kafka's own tool calls
 /// a transaction hanging.
 const HANGING_MS: i64 = 900_000 + 300_000;
+/// `transaction.timeout.ms` of clients, by default.
+const TIMEOUT_MS: i64 = 60_000;
 
 pub(super) fn judge(partitions: &[Partition<'_>], beside: Beside<'_>) -> Vec<Finding> {
     let mut findings = open(partitions, beside);
@@ -75,7 +81,8 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
     let old = age.filter(|&age| age > 0);
     let old = old.map_or_else(String::new, |age| format!(", at least {} old by the records", duration(age)));
     let title = format!("a transaction of {who} is open in {places}{old}");
-    let unreadable = list.iter().any(|&(at, span)| marker_may_be_lost(at, span));
+    // What is over for sure has lost its marker here, in one way or another.
+    let unreadable = !over && list.iter().any(|&(at, span)| marker_may_be_lost(at, span));
     let confidence = if unreadable { Confidence::Possible } else { Confidence::Certain };
     let mut finding = finding(Code::TransactionOpen, confidence, title);
     about_logs(&mut finding, list.iter().map(|&((context, _), _)| context));
@@ -92,9 +99,9 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
         Some(Fate::Unknown) => true,
         Some(Fate::Runs(limit)) => overdue(limit).is_some(),
         Some(Fate::Decided) => false,
-        None => age.is_some_and(|age| age > HANGING_MS),
+        Some(Fate::Older) | None => age.is_some_and(|age| age > HANGING_MS),
     };
-    if told.is_empty() && !over {
+    if told.iter().all(|told| told.fate == Fate::Older) && !over {
         let limit = "20 minutes (transaction.max.timeout.ms is 15 minutes by default, and 5 are added)";
         finding.facts.extend(age.map(|_| {
             if hangs {
@@ -105,14 +112,16 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
         }));
     }
     let mut facts: Vec<String> = Vec::new();
+    let ended = || list.iter().filter_map(|&(at, span)| Some((at, span, beside.decisions.ended(at, span)?)));
+    let is_ended = ended().count() == list.len() || told.iter().all(|told| told.last.is_some());
     for one in &told {
-        if !facts.contains(&one.fact) {
-            facts.push(one.fact.clone());
+        let fact = if is_ended || over { &one.fact_if_ended } else { &one.fact };
+        if !facts.contains(fact) {
+            facts.push(fact.clone());
         }
     }
     finding.facts.extend(capped(facts, "transactional ids"));
     finding.facts.extend(capped(ends.iter().flatten().map(|end| end.fact.clone()), "transactions"));
-    let ended = || list.iter().filter_map(|&(at, span)| Some((at, span, beside.decisions.ended(at, span)?)));
     let decided =
         ended().map(|((context, _), span, ended)| coordinator::decided_before(context, span, ended));
     finding.facts.extend(capped(decided, "decisions"));
@@ -125,7 +134,6 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
             at(Some(now))
         ));
     }
-    let is_ended = ended().count() == list.len() || told.iter().all(|told| told.last.is_some());
     finding.alternatives = vec![match of_one.map(|told| told.fate) {
         _ if over => dropped("running", "it was ended, as other partitions show"),
         Some(Fate::Runs(_)) => {
@@ -136,11 +144,11 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
             dropped("running", "the coordinator has ended it: its newest value is complete")
         }
         Some(Fate::Unknown) => kept("running", "the files may be of different moments"),
-        None if hangs => kept(
+        Some(Fate::Older) | None if hangs => kept(
             "running",
             "transaction.max.timeout.ms may be longer, and event times may be older than the append",
         ),
-        None => kept("running", "a transaction that is under way looks the same"),
+        Some(Fate::Older) | None => kept("running", "a transaction that is under way looks the same"),
     }];
     if unreadable {
         finding
@@ -170,8 +178,56 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
         _ => lines(["kafka-transactions.sh describe-producers and describe, as they are now"]),
     };
     finding.advice = list.first().map(|first| ways_to_end::advice(&standing, first)).unwrap_or_default();
+    if list.iter().zip(&ends).all(|(&part, end)| is_under_way(part, end.as_ref(), beside)) {
+        finding.severity = Severity::Info;
+        let why = "the log was not closed cleanly, and a copy of a running broker, or one that was killed, may hold a \
+                   transaction whose end was still to be written";
+        finding.facts.push(why.to_owned());
+        if standing == Standing::Unknown {
+            // An abort by hand is for what hangs.
+            finding.advice.truncate(1);
+        }
+    }
     finding.transactions = list.iter().map(|&((context, _), span)| shown(context, span)).collect();
     finding
+}
+
+/// Whether a part is no more than what a busy broker has at any moment: it runs within its timeout, or its marker is no
+/// older than what the log ends with.
+fn is_under_way(
+    ((context, facts), span): Placed<'_>,
+    end: Option<&elsewhere::End>,
+    beside: Beside<'_>,
+) -> bool {
+    if context.clean_shutdown != Some(false) || misses_flushed((context, facts)) {
+        return false;
+    }
+    let decided = beside.decisions.ended((context, facts), span).map(|(_, time)| time);
+    let by_epoch = end.filter(|end| end.told == elsewhere::Told::ByEpoch);
+    if decided.is_some() || by_epoch.is_some() {
+        let marked = decided.or_else(|| by_epoch?.time);
+        return marked.is_some_and(|marked| newest_in(facts) <= Some(marked.saturating_add(STEP_MS)));
+    }
+    if end.is_some() {
+        return false;
+    }
+    let told = coordinator::of(beside.ids, context, span);
+    let Some(now) = beside.as_of else { return false };
+    match told.map(|told| told.fate) {
+        Some(Fate::Runs(limit)) => limit.is_some_and(|limit| now <= limit),
+        Some(Fate::Unknown) => false,
+        Some(Fate::Decided | Fate::Older) | None => span.first_timestamp.is_some_and(|since| {
+            let age = now.saturating_sub(since);
+            (0..TIMEOUT_MS).contains(&age)
+        }),
+    }
+}
+
+/// The newest time of anything in a log.
+fn newest_in(facts: &PartitionFacts) -> Option<i64> {
+    let markers = facts.transactions.iter().filter_map(|span| span.marker_timestamp);
+    let empty = facts.empty_markers.iter().filter_map(|marker| marker.timestamp);
+    markers.chain(empty).chain(facts.last_timestamp).max()
 }
 
 /// How one part stands, by epochs elsewhere, by its coordinator, and by the producer's times.
@@ -192,13 +248,14 @@ fn standing(
     }
     match told {
         Some(Told { fate: Fate::Runs(limit), id, .. }) => return Standing::Runs { id, limit, overdue },
+        // Its own marker is to come, unless another decision is known to be the one of this part.
         Some(Told { fate: Fate::Decided, .. }) => return Standing::Decided,
         Some(Told { fate: Fate::Unknown, last, .. }) => {
             if let Some(outcome) = decided.or(last) {
                 return ended(outcome);
             }
         }
-        None => {}
+        Some(Told { fate: Fate::Older, .. }) | None => {}
     }
     match (decided, end) {
         (Some(outcome), _) => ended(outcome),
@@ -211,7 +268,7 @@ fn standing(
 fn marker_may_be_lost(at: Partition<'_>, span: &TransactionSpan) -> bool {
     let facts = at.1;
     let behind = span.last_offset.unwrap_or(span.first_offset);
-    missing_offsets::misses_its_end(at)
+    misses_its_end(at)
         || facts.damaged_from.iter().any(|&from| from > behind)
         || facts.holes.iter().any(|hole| hole.first_offset > behind)
 }
@@ -493,6 +550,42 @@ mod tests {
         assert_eq!(told(TransactionStatus::PrepareCommit), (true, false, true));
         assert_eq!(told(TransactionStatus::PrepareAbort), (false, true, false));
         assert_eq!(told(TransactionStatus::Ongoing), (false, false, false));
+    }
+
+    #[test]
+    fn one_that_runs_within_its_timeout_in_a_log_that_was_not_closed_is_worth_knowing_and_no_more() {
+        let severity = |clean_shutdown, script: &str, now: i64| {
+            let context = PartitionContext { clean_shutdown, ..PartitionContext::default() };
+            let (context, facts) = fold_in(context, script);
+            judge_at(&[(&context, &facts)], Some(START + now))[0].severity
+        };
+        let young = |clean| severity(clean, "X 7/1 0..2", 59_000);
+        assert_eq!(young(Some(false)), Severity::Info);
+        assert_eq!([young(Some(true)), young(None)], [Severity::Medium; 2]);
+        assert_eq!(severity(Some(false), "X 7/1 0..2", 60_001), Severity::Medium);
+    }
+
+    #[test]
+    fn a_marker_that_came_behind_the_end_of_a_copy_is_worth_knowing_and_a_lost_one_is_more() {
+        let told = |clean: bool, here: &str| {
+            let context = |partition| PartitionContext {
+                partition,
+                clean_shutdown: Some(clean),
+                ..PartitionContext::default()
+            };
+            let (a, b) = (
+                fold_in(context(0), here),
+                fold_in(context(1), "X 7/1 0..0; wait 4ms; +M 7/2; X 7/2 0..0; +M 7/3"),
+            );
+            let finding = judge_at(&[(&a.0, &a.1), (&b.0, &b.1)], Some(START + 90_000)).remove(0);
+            assert!(finding.title.contains("that was committed has no end"), "{finding:#?}");
+            assert!(finding.advice[0].starts_with("do not abort"), "{finding:#?}");
+            finding.severity
+        };
+        assert_eq!(told(false, "X 7/1 0..2"), Severity::Info);
+        assert_eq!(told(true, "X 7/1 0..2"), Severity::Medium);
+        assert_eq!(told(false, "X 7/1 0..2; wait 2s; D 5/0 0..0"), Severity::Medium);
+        assert_eq!(told(false, "X 7/1 0..2; wait 2s; +M 9/0"), Severity::Medium);
     }
 
     #[test]

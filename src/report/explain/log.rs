@@ -181,7 +181,9 @@ pub(super) const TRANSACTION_OPEN: Explanation = Explanation {
             nothing that came later, whoever wrote it. At the end of a log that is still written it may just be \
             running; one that is much older than transaction.max.timeout.ms hangs.",
     innocent: &[
-        "A transaction that ran when the files were copied has its marker in the broker, not in the copy.",
+        "A transaction that ran when the files were copied has its marker in the broker, not in the copy. In a log that was \
+         not closed cleanly, one that is younger than its timeout (60 s, where the coordinator's value is not there) is info, and \
+         so is one that was ended when the log had come to its end here.",
         "Markers carry a higher epoch than the data under protocol 2 and after a timeout; they still end it.",
         "A transaction that other partitions show as ended is over: a copy of one partition ends before its marker, or \
          the marker was lost with the end of a log.",
