@@ -710,7 +710,6 @@ mod tests {
 
     #[test]
     fn a_hole_behind_files_below_the_log_start_is_what_deletes_from_the_head() {
-        use crate::finding::GapReason::{LogStartMoved, MissingSegment};
         let told = |clean, log_start: i64, script: &str| {
             let context = PartitionContext {
                 log_start_offset: Offset(log_start),
