@@ -130,6 +130,7 @@ fn cut_followers(topic: &str, cut: &[(&Follower<'_>, Missing<'_>)]) -> Finding {
         dropped("lag", "a replica notes no high watermark above what it holds itself"),
         damage(cut.iter().map(|(_, missing)| missing)),
         kept("mixed files", "the checkpoint may be of another moment than the log"),
+        kept("incomplete copy", INCOMPLETE_COPY),
     ];
     finding.alternatives.extend(followed_a_shorter_log(&unclean));
     if cut.iter().any(|(_, missing)| matches!(missing, Missing::Flushed { .. })) {
@@ -200,6 +201,8 @@ fn followed_a_shorter_log(unclean: &[String]) -> Option<Alternative> {
                high watermark later";
     (!unclean.is_empty()).then(|| kept(UNCLEAN, why))
 }
+
+const INCOMPLETE_COPY: &str = "files that were copied in part, or a disk that lost their end after the checkpoints were written, leave the same log";
 
 const LIVE_COPY: &str =
     "the broker ran while its files were copied, and wrote the checkpoints after this log was copied";
@@ -273,9 +276,10 @@ fn not_settled(mut finding: Finding, why: &str) -> Finding {
 fn damage<'m, 'h: 'm>(missing: impl Iterator<Item = &'m Missing<'h>>) -> Alternative {
     match missing.map(Missing::behind).max().unwrap_or_default() {
         LogTail::Whole => dropped("damage", "all bytes around these offsets can be read"),
-        LogTail::Torn => {
-            dropped("damage", "one batch is there in part, and the files hold nothing behind it")
-        }
+        LogTail::Torn => kept(
+            "damage",
+            "the last batch is there in part: something cut the file, or the disk lost what followed",
+        ),
         LogTail::Damaged | LogTail::Unread => kept(
             "damage",
             "bytes behind the last batch cannot be read, and a part of these offsets may be theirs",
@@ -323,6 +327,7 @@ fn cut_or_copied(mut finding: Finding, cut_producers: impl Iterator<Item = Strin
         dropped("crash", "what lies below the recovery point was flushed to the disk"),
         kept("live copy", LIVE_COPY),
     ]);
+    damage.push(kept("incomplete copy", INCOMPLETE_COPY));
     finding.alternatives = damage;
     finding.alternatives.extend(unclean);
     finding.would_settle = lines([
@@ -412,8 +417,21 @@ fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)
             place(topic, *partition, first.0, last.0, "missing")
         })
         .collect();
-    finding.alternatives =
-        vec![damage(missing.iter().map(|(_, missing)| missing)), kept("compaction", compaction)];
+    let ends = || missing.iter().filter(|(_, missing)| missing.is_at_the_end());
+    finding.alternatives = vec![
+        damage(missing.iter().map(|(_, missing)| missing)),
+        if ends().count() == missing.len() {
+            dropped(
+                "compaction",
+                "the cleaner never works on the end of a log, and leaves no part of a batch",
+            )
+        } else {
+            kept("compaction", compaction)
+        },
+    ];
+    if ends().next().is_some() {
+        finding.alternatives.push(kept("incomplete copy", INCOMPLETE_COPY));
+    }
     finding.alternatives.extend(followed_a_shorter_log(&unclean));
     if missing
         .iter()
@@ -426,7 +444,11 @@ fn told(topic: &str, partitions: &[Partition<'_>], missing: &[(i32, Missing<'_>)
     }
     finding.would_settle = lines([
         "another replica or a backup that holds these offsets",
-        "the topic's cleanup policy, now and before",
+        if ends().count() == missing.len() {
+            "how and when these files were copied, the size of the file on the broker's disk, and the broker's log at its last start"
+        } else {
+            "the topic's cleanup policy, now and before"
+        },
     ]);
     finding.advice = lines([
         "do not start a broker on these files before they are copied: a start lowers the checkpoints and removes \
@@ -746,6 +768,26 @@ mod tests {
     }
 
     #[test]
+    fn a_lost_end_is_no_work_of_the_cleaner_and_may_be_an_incomplete_copy() {
+        let context =
+            PartitionContext { high_watermark: Some(Offset(9)), clean_shutdown: Some(true), ..plain() };
+        let told = |script: &str| {
+            let finding = judged(context.clone(), script).remove(0);
+            let of =
+                |code: &str| finding.alternatives.iter().find(|one| one.code == code).map(|one| one.kept);
+            let policy = finding.would_settle.iter().any(|line| line.contains("cleanup policy"));
+            (of("compaction"), of("incomplete copy"), of("damage"), policy)
+        };
+        assert_eq!(told("D 5/0 0..4"), (Some(false), Some(true), Some(false), false));
+        assert_eq!(told("D 5/0 0..4; torn"), (Some(false), Some(true), Some(true), false));
+        // A hole in front of it, and nothing but a hole.
+        let hole = "D 5/0 0..1; at 4; roll; D 5/0 4..4";
+        assert_eq!(told(hole), (Some(true), Some(true), Some(false), true));
+        let whole = "D 5/0 0..1; at 4; roll; D 5/0 4..8";
+        assert_eq!(told(whole), (Some(true), None, Some(false), true));
+    }
+
+    #[test]
     fn a_cut_is_told_wherever_it_is() {
         let context = |clean| PartitionContext {
             high_watermark: Some(Offset(9)),
@@ -757,11 +799,12 @@ mod tests {
             let told = |script: &str| {
                 let mut finding = judged(context(clean), script).remove(0);
                 let damage = finding.alternatives.remove(0);
-                (finding.severity, finding.title, finding.ranges, (damage.code.clone(), damage.kept))
+                ((finding.severity, finding.title, finding.ranges, damage.code.clone()), damage.kept)
             };
-            let cut = told("D 5/0 0..4");
+            let (cut, damaged) = told("D 5/0 0..4");
             assert_eq!((cut.0, cut.1.as_str()), (severity, "orders: 4 offsets are missing in 1 place"));
-            assert_eq!(told("D 5/0 0..4; torn"), cut);
+            assert!(!damaged);
+            assert_eq!(told("D 5/0 0..4; torn"), (cut, true));
         }
         // Above the recovery point a torn end is what a crash leaves.
         let crashed = PartitionContext { recovery_point: Some(Offset(5)), ..context(Some(false)) };
