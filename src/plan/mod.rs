@@ -300,7 +300,9 @@ fn identify(
             ));
         }
         let few = if records < FEW { " (few records)" } else { "" };
-        let why = if all == 0 {
+        let why = if records == 1 {
+            format!("1 sampled record shows nothing of repeats: {}", takes(cleanup))
+        } else if all == 0 {
             format!(
                 "none of {records} sampled records repeats an earlier record key{few}: {}",
                 names(cleanup, "it")
@@ -371,6 +373,14 @@ fn names(cleanup: Cleanup, it: &str) -> String {
                 "{it} names an entity, of which the compacted log keeps the newest record, and only an equal one is a copy"
             )
         }
+    }
+}
+
+/// The same where nothing could repeat.
+fn takes(cleanup: Cleanup) -> String {
+    match cleanup {
+        Cleanup::Delete => "its record key is taken for the name of an event".to_owned(),
+        Cleanup::Compact => names(cleanup, "the record key"),
     }
 }
 

@@ -278,3 +278,14 @@ fn a_record_key_of_a_compacted_log_names_an_entity() {
          keeps the newest record, and only an equal one is a copy"
     );
 }
+
+#[test]
+fn one_record_shows_nothing_of_repeats() {
+    let home = tempfile::tempdir().unwrap();
+    write_topic(home.path(), "orders-0", &[(Some("order-1".to_owned()), json!({"city": 7}))]);
+    let told = why(&scan(home.path())).to_owned();
+    assert_eq!(
+        told,
+        "1 sampled record shows nothing of repeats: its record key is taken for the name of an event"
+    );
+}
