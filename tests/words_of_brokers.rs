@@ -131,7 +131,7 @@ fn contents_that_may_be_meant_are_no_certain_copies() {
 fn a_missing_segment_is_one_cause_and_its_snapshot_is_named() {
     let report = report("missing-segment");
     let headline = report["verdict"]["headline"].as_str().unwrap();
-    assert!(headline.starts_with("a segment file of topic orders is missing"), "{headline}");
+    assert!(headline.starts_with("a segment file of topic orders is probably missing"), "{headline}");
     let said = words(&finding("missing-segment", "offset-gap"));
     assert!(said.contains("00000000000000000024.snapshot is there"), "{said}");
 }
@@ -383,5 +383,45 @@ fn copies_are_counted_together_where_one_can_be_a_copy_of_the_other() {
     assert!(
         misplaced.contains("COPY 1 orders-0@9") && misplaced.contains("COPY 2 payments-1@9"),
         "{misplaced}"
+    );
+}
+
+#[test]
+fn an_open_transaction_is_as_old_as_its_coordinator_says_and_not_as_the_times_of_its_records() {
+    for release in ["2.0.1", "3.9.1"] {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/brokers").join(release).join("every-codec");
+        let told = table(&["scan"], &path);
+        assert!(told.contains("is open in 1 partition") && !told.contains("days old"), "{told}");
+        assert!(
+            told.contains("(the client's own time; by the broker's clock not before 2026-11-29"),
+            "{told}"
+        );
+    }
+    let hanging = words(&finding("txn-hanging", "transaction-open"));
+    assert!(hanging.contains("is open in 1 partition, 791 ms old by its coordinator"), "{hanging}");
+    assert!(hanging.contains("describe-producers (brokers from 2.8 on)"), "{hanging}");
+}
+
+#[test]
+fn without_the_coordinators_decisions_two_outcomes_are_possible_in_headline_and_advice() {
+    let given = tempfile::tempdir().unwrap();
+    for partition in ["orders-0", "payments-0"] {
+        std::fs::create_dir(given.path().join(partition)).unwrap();
+        for file in std::fs::read_dir(data("txn-aborted-by-hand").join(partition)).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), given.path().join(partition).join(file.file_name())).unwrap();
+        }
+    }
+    let told = table(&["scan"], given.path());
+    assert!(told.contains("A transaction in topics orders and payments may not have stayed whole"), "{told}");
+    assert!(told.contains("if both parts are of one transaction, consumers saw a part of it"), "{told}");
+    assert!(
+        told.contains("the abort closed data where it stands, and so did the commit in the other"),
+        "{told}"
+    );
+    assert!(
+        told.contains("events of aborted transactions were not written again in what was read"),
+        "{told}"
     );
 }

@@ -92,7 +92,7 @@ pub(super) fn judge(
     let counts = |topic: &str| partition_count(options, &prepared.internal, topic);
     let routed =
         routing::topics(inventory, leaders, &prepared.topics, &prepared.routings, logs.outcomes, &counts);
-    findings.extend(judgement::misrouted::judge(&routed, options.examples));
+    findings.extend(judgement::misrouted::judge(&routed, &logs.judged, options.examples));
     findings.extend(judgement::rewinds::judge(relations, options.examples));
     findings.extend(judgement::reuse::judge(&reused_offsets(inventory, &logs.contexts, logs.outcomes)));
     if wants == Wants::Repeats {

@@ -27,6 +27,8 @@ pub(super) struct Told {
     /// How it ended what it last had from the producer, where that was behind the data; `Open` where it ended this one,
     /// too, nobody knows how.
     pub(super) last: Option<Outcome>,
+    /// When its newest value says that a transaction began.
+    pub(super) begun: Option<i64>,
     pub(super) fact: String,
     /// The same where it is known otherwise that this one was ended.
     pub(super) fact_if_ended: String,
@@ -129,7 +131,8 @@ pub(super) fn of(
         Fate::Unknown => format!("{newest} is {} and names no running transaction here", word(state.status)),
         Fate::Runs(_) | Fate::Decided | Fate::Older => format!("{newest} {says}"),
     };
-    Some(Told { id: name.to_owned(), fate, last, fact: format!("{newest} {says}"), fact_if_ended })
+    let begun = state.start.map(|time| time.0).filter(|time| *time > 0);
+    Some(Told { id: name.to_owned(), fate, last, begun, fact: format!("{newest} {says}"), fact_if_ended })
 }
 
 /// Whether the newest value is of the epoch with which protocol 2, and a fence, end that of the data.

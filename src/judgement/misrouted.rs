@@ -6,6 +6,7 @@
 //! explains is no stray where it stands before the count grew, or so shortly behind it that its
 //! producer may not have heard of it.
 
+use super::Partition;
 use super::draft::{about, at, count, dropped, finding, kept, lines, of_topics};
 use super::duplicates::Examples;
 use crate::finding::{Code, Confidence, Finding, MisroutedRecord, Window};
@@ -15,6 +16,7 @@ use crate::plan::routing::{
     smaller_count,
 };
 use crate::units::{Offset, TopicNumber};
+use std::collections::BTreeSet;
 
 /// How long a producer may go on with the older count: `metadata.max.age.ms`.
 const METADATA_AGE_MS: i64 = 300_000;
@@ -52,13 +54,13 @@ impl Accused {
     }
 }
 
-/// One finding a topic.
+/// One finding a topic. `partitions` are those of all topics.
 #[must_use]
-pub fn judge(topics: &[RoutedTopic<'_>], examples: Examples) -> Vec<Finding> {
-    topics.iter().filter_map(|topic| in_topic(topic, examples)).collect()
+pub fn judge(topics: &[RoutedTopic<'_>], partitions: &[Partition<'_>], examples: Examples) -> Vec<Finding> {
+    topics.iter().filter_map(|topic| in_topic(topic, partitions, examples)).collect()
 }
 
-fn in_topic(topic: &RoutedTopic<'_>, examples: Examples) -> Option<Finding> {
+fn in_topic(topic: &RoutedTopic<'_>, partitions: &[Partition<'_>], examples: Examples) -> Option<Finding> {
     let routing = topic.routing;
     let sum =
         |of: fn(&RoutedPartition) -> u64| topic.partitions.iter().map(|(_, found)| of(found)).sum::<u64>();
@@ -87,7 +89,8 @@ fn in_topic(topic: &RoutedTopic<'_>, examples: Examples) -> Option<Finding> {
     let all = u64::try_from(accused.len()).unwrap_or(u64::MAX) + omitted;
     let fit = keyed.saturating_sub(older).saturating_sub(strays);
     let late = strays.saturating_sub(all);
-    Some(words(topic, &accused, &Numbers { keyed, fit, older, late, all, omitted, forgotten }, examples))
+    let numbers = Numbers { keyed, fit, older, late, all, omitted, forgotten };
+    Some(words(topic, &accused, &numbers, Fit::of(topic.topic_number, &accused, partitions), examples))
 }
 
 /// What may be out of place, but for records of the older count that came shortly behind the change.
@@ -128,7 +131,13 @@ struct Numbers {
     forgotten: Vec<u32>,
 }
 
-fn words(topic: &RoutedTopic<'_>, accused: &[Accused], numbers: &Numbers, examples: Examples) -> Finding {
+fn words(
+    topic: &RoutedTopic<'_>,
+    accused: &[Accused],
+    numbers: &Numbers,
+    fit: Fit,
+    examples: Examples,
+) -> Finding {
     let (name, routing) = (topic.topic, topic.routing);
     let (partitioner, newest) = (routing.partitioner, routing.newest);
     let title = format!(
@@ -148,7 +157,7 @@ fn words(topic: &RoutedTopic<'_>, accused: &[Accused], numbers: &Numbers, exampl
     finding.facts = facts(topic, accused, numbers);
     let placed: Vec<Placed> = accused.iter().map(Accused::placed).collect();
     let other = other_partitioner(partitioner, newest, &placed);
-    finding.alternatives = alternatives(accused, other);
+    finding.alternatives = alternatives(other, fit);
     finding.would_settle = lines([
         "which applications write to the topic, with which client library and which partitioner",
         "whether one of them sets the partition itself",
@@ -223,7 +232,7 @@ fn facts(topic: &RoutedTopic<'_>, accused: &[Accused], numbers: &Numbers) -> Vec
     facts
 }
 
-fn alternatives(accused: &[Accused], other: Option<Partitioner>) -> Vec<crate::finding::Alternative> {
+fn alternatives(other: Option<Partitioner>, fit: Fit) -> Vec<crate::finding::Alternative> {
     let mut alternatives = vec![match other {
         Some(other) => kept(
             "another client library",
@@ -239,21 +248,55 @@ fn alternatives(accused: &[Accused], other: Option<Partitioner>) -> Vec<crate::f
         "an application's own one, or one that is not known here, may put them there",
     ));
     alternatives.push(kept("chosen partition", "the application may have set the partition itself"));
-    let rows = accused
-        .windows(2)
-        .filter(|pair| {
-            pair[0].partition == pair[1].partition && pair[0].record.offset.next() == pair[1].record.offset
-        })
-        .count();
-    if rows > 0 {
-        alternatives.push(kept(
-            Code::MisplacedBatch.name(),
-            "some stand in a row: a whole batch that went to the wrong partition looks like that",
-        ));
-    } else {
-        alternatives.push(dropped(Code::MisplacedBatch.name(), "they stand alone, not as whole batches"));
-    }
+    let code = Code::MisplacedBatch.name();
+    alternatives.push(match fit {
+        Fit::All => dropped(
+            code,
+            "the sequences of their producers go through without a step where they stand, and those of a batch of another \
+             partition would not, unless it was its producer's first in both",
+        ),
+        Fit::Steps => kept(
+            code,
+            "sequences step in these partitions: a batch that a client sent under the name of another one leaves that",
+        ),
+        Fit::Unknown => kept(
+            code,
+            "without sequences nothing tells a batch that a client sent under the name of another partition",
+        ),
+    });
     alternatives
+}
+
+/// What sequences say of the partitions in which records are out of their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// Every producer's go through.
+    All,
+    /// Records may have none, or they were not followed.
+    Unknown,
+    /// Some do not.
+    Steps,
+}
+
+impl Fit {
+    fn of(topic: TopicNumber, accused: &[Accused], partitions: &[Partition<'_>]) -> Self {
+        let places: BTreeSet<i32> = accused.iter().map(|stray| stray.partition).collect();
+        let of_place = |&place: &i32| {
+            let mut here = partitions
+                .iter()
+                .filter(|(context, _)| context.topic_number == topic && context.partition == place);
+            let Some((_, facts)) = here.next() else { return Self::Unknown };
+            let bare = facts.protection.unprotected_records + facts.protection.legacy_records;
+            if !facts.steps.is_empty() || !facts.gaps.is_empty() {
+                Self::Steps
+            } else if bare > 0 || facts.gaps_omitted.iter().any(|&(_, omitted)| omitted > 0) {
+                Self::Unknown
+            } else {
+                Self::All
+            }
+        };
+        places.iter().map(of_place).max().unwrap_or(Self::Unknown)
+    }
 }
 
 #[cfg(test)]
@@ -311,7 +354,7 @@ mod tests {
                 count_was_told: false,
                 partitions: (0..).zip(&partitions).collect(),
             };
-            judge(&[topic], Examples::AtMost(20))
+            judge(&[topic], &[], Examples::AtMost(20))
         }
     }
 
@@ -342,6 +385,27 @@ mod tests {
         assert_eq!(found[0].records.len(), 1);
         assert_eq!(found[0].records[0].expected_partition, i32::try_from(right).unwrap());
         assert_eq!(found[0].partitioner.as_deref(), Some("murmur2 over 6 partitions, before over 4"));
+    }
+
+    #[test]
+    fn a_misplaced_batch_is_excluded_by_sequences_that_fit_and_by_nothing_else() {
+        use crate::facts::PartitionContext;
+        use crate::facts::script::fold_in;
+        let fit = |script: &str| {
+            let (context, facts) =
+                fold_in(PartitionContext { partition: 2, ..PartitionContext::default() }, script);
+            let record = StrayRecord { offset: Offset(4), timestamp: 0, key: KeyHashes::of(b"order-1") };
+            let accused = [Accused { partition: 2, record, fits_older: false, expected: 0 }];
+            Fit::of(context.topic_number, &accused, &[(&context, &facts)])
+        };
+        assert_eq!(fit("D 5/0 0..3; D 6/0 0..0; D 5/0 4..4"), Fit::All);
+        // Whole batches, too, of a client that has other sequences here.
+        assert_eq!(fit("D 5/0 0..3; D 5/0 9..9"), Fit::Steps);
+        assert_eq!(fit("D 5/0 0..3; D -1 1"), Fit::Unknown);
+        let (none, record) =
+            (Vec::new(), StrayRecord { offset: Offset(0), timestamp: 0, key: KeyHashes::of(b"k") });
+        let elsewhere = [Accused { partition: 3, record, fits_older: false, expected: 0 }];
+        assert_eq!(Fit::of(TopicNumber::default(), &elsewhere, &none), Fit::Unknown);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! enters only as `as_of`. A code names the mechanism that the files show; the likely cause behind
 //! it is a sentence with a confidence of its own.
 
+mod age;
 mod churn;
 pub mod collisions;
 mod coordinator;

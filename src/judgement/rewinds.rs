@@ -67,7 +67,7 @@ impl Stored {
         match self.twice {
             0 if !self.is_known() => {}
             0 if are_shown => words.push(
-                "no record in between is a surplus copy among what was read: it was read twice, not written twice"
+                "no record in between is a surplus copy among what was read: what came twice from there was read twice, not written twice"
                     .to_owned(),
             ),
             0 => words.push("no record in between is a surplus copy among what was read".to_owned()),
@@ -114,7 +114,9 @@ pub(super) fn told(step: &Rewind) -> String {
             format!("the position of group {group} was deleted at {from} and set to {to}")
         }
         (_, Then::WentThrough(_)) => {
-            format!("group {group} went back from {from} to {to}: it reads {again} again")
+            format!(
+                "group {group} went back from {from} to {to} and came forward again: {again} were to be read again"
+            )
         }
         (_, Then::Passed(_)) => {
             format!("group {group} went back from {from} to {to}: {again} were to be read again")
@@ -280,7 +282,9 @@ fn confidence(step: &Rewind) -> Confidence {
 fn title(group: &str, topic: &str, steps: &[&Rewind], are_shown: bool) -> String {
     let group = group_named(group);
     match steps {
-        [one] if are_shown => format!("group {group} was given {} again: read twice", stretch(one)),
+        [one] if are_shown => {
+            format!("group {group} went back over {}: they were to be read again", stretch(one))
+        }
         [one] if one.begins_unseen() => format!(
             "group {group} began again in {topic}-{} after its position was deleted: records below {} were perhaps read twice",
             one.partition,
@@ -301,7 +305,7 @@ fn title(group: &str, topic: &str, steps: &[&Rewind], are_shown: bool) -> String
         [one] => format!("group {group} went back over {}: perhaps read twice", stretch(one)),
         more => {
             let read = if are_shown {
-                "read twice"
+                "records were to be read again"
             } else if more.iter().all(|step| step.then == Then::Nothing) {
                 "not shown that anybody read again"
             } else {
@@ -414,7 +418,10 @@ mod tests {
         let went_through = Then::WentThrough(Offset(12));
         let finding = &judged(vec![step(RewindKind::SteppedBack, Some(0), went_through)])[0];
         assert_eq!(finding.confidence, Confidence::Certain);
-        assert_eq!(finding.title, "group billing was given offsets 8–15 of orders-3 again: read twice");
+        assert_eq!(
+            finding.title,
+            "group billing went back over offsets 8–15 of orders-3: they were to be read again"
+        );
         assert_eq!((finding.rewinds[0].then, finding.rewinds[0].members), (Some(12), Some(0)));
         assert!(finding.facts[0].contains("set from outside"), "{:?}", finding.facts);
     }
@@ -429,7 +436,7 @@ mod tests {
         let step = Rewind { group: String::new(), ..step };
         assert!(told(&step).starts_with("group \"\" went back"), "{}", told(&step));
         let finding = &judged(vec![step])[0];
-        assert!(title(finding).starts_with("group \"\" was given"), "{finding:?}");
+        assert!(title(finding).starts_with("group \"\" went back"), "{finding:?}");
         assert!(
             finding.facts[0].starts_with("the position of group \"\" in orders-3"),
             "{:?}",
@@ -462,7 +469,10 @@ mod tests {
             judged(vec![Rewind { log_start: Some(Offset(start)), ..step }]).remove(0)
         };
         let passed = cut(14, Then::Passed(Offset(16)));
-        assert_eq!(title(&passed), "group billing was given offsets 14–15 of orders-3 again: read twice");
+        assert_eq!(
+            title(&passed),
+            "group billing went back over offsets 14–15 of orders-3: they were to be read again"
+        );
         assert!(
             passed.facts[0].contains("offsets 8–13 of it lie below the start of the log, 14"),
             "{passed:?}"
@@ -546,7 +556,7 @@ mod tests {
             ..Relations::default()
         };
         let given = &judge(&relations, Examples::All)[0];
-        assert!(given.facts[1].ends_with("it was read twice, not written twice"), "{:?}", given.facts);
+        assert!(given.facts[1].ends_with("was read twice, not written twice"), "{:?}", given.facts);
     }
 
     #[test]

@@ -54,7 +54,8 @@ fn only_aborted_at(facts: &PartitionFacts, offset: Offset) -> Option<&Transactio
 fn of_topic(of: &RolledBack<'_>) -> Finding {
     let (topic, events) = (of.topic, count(of.events, "event", "events"));
     let were = if of.events == 1 { "was" } else { "were" };
-    let title = format!("{topic}: {events} of aborted transactions {were} not written again");
+    let title =
+        format!("{topic}: {events} of aborted transactions {were} not written again in what was read");
     let mut finding = finding(Code::AbortedNotRetried, Confidence::Likely, title);
     about_logs(&mut finding, of.first.iter().map(|&((context, _), _)| context));
     let places: Vec<String> = of

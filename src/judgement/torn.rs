@@ -149,7 +149,11 @@ fn told_of(evidence: Evidence, pairs: &[Pair<'_>]) -> Finding {
         }
     }]);
     finding.advice = lines([
-        "check what the transaction meant to write as a whole: consumers saw a part of it",
+        if is_shown {
+            "check what the transaction meant to write as a whole: consumers saw a part of it"
+        } else {
+            "check what was meant to be written as a whole: if both parts are of one transaction, consumers saw a part of it"
+        },
         "end hanging transactions by their transactional id, not by partition, where the producer still runs",
     ]);
     finding.transactions = places().map(|&((context, _), span)| shown(context, span)).collect();
@@ -197,6 +201,10 @@ fn line(evidence: Evidence, (committed, aborted): &Pair<'_>) -> String {
 
 fn alternatives(evidence: Evidence) -> Vec<Alternative> {
     let duplicate_marker = dropped("duplicate marker", "the markers closed data in both partitions");
+    let commit_of_nothing = dropped(
+        "duplicate marker",
+        "the abort closed data where it stands, and so did the commit in the other partition: neither repeats another marker",
+    );
     let two = "two transactions";
     match evidence {
         Evidence::OneEpoch => vec![
@@ -221,10 +229,10 @@ fn alternatives(evidence: Evidence) -> Vec<Alternative> {
             ),
         ],
         Evidence::CommitOfNothing => {
-            vec![duplicate_marker, kept(two, "only times say that both parts belong to one transaction")]
+            vec![commit_of_nothing, kept(two, "only times say that both parts belong to one transaction")]
         }
         Evidence::CloseTimes => vec![
-            duplicate_marker,
+            commit_of_nothing,
             kept(
                 two,
                 "all of it lies within ten seconds, by which clocks may differ: only the order of the producer's own times says that both parts belong to one transaction",

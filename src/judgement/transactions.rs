@@ -9,6 +9,7 @@
 //!
 //! Markers without data, and repeated ones, are innocent (KIP-98, KIP-890, KAFKA-10702).
 
+use super::age::{self, Age};
 use super::coordinator::{self, Fate, Told};
 use super::decisions::STEP_MS;
 use super::draft::{about_logs, at, capped, count, dropped, finding, kept, lines};
@@ -24,9 +25,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Open transactions of so many producers have findings of their own; the others share one.
 const MAX_FINDINGS: usize = 20;
-/// `transaction.max.timeout.ms` by default, and the five minutes after which Kafka's own tool calls
-/// a transaction hanging.
-const HANGING_MS: i64 = 900_000 + 300_000;
 /// `transaction.timeout.ms` of clients, by default.
 const TIMEOUT_MS: i64 = 60_000;
 
@@ -65,7 +63,9 @@ fn open(partitions: &[Partition<'_>], beside: Beside<'_>) -> Vec<Finding> {
 fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhere<'a>) -> Finding {
     let (ids, as_of) = (beside.ids, beside.as_of);
     let since = list.iter().filter_map(|(_, span)| span.first_timestamp).min();
-    let age = as_of.zip(since).map(|(now, since)| now.saturating_sub(since)).filter(|&age| age >= 0);
+    let told: Vec<Told> =
+        list.iter().filter_map(|&((context, _), span)| coordinator::of(ids, context, span)).collect();
+    let age = Age::of(list, &told, as_of);
     let places: BTreeSet<(&str, i32)> =
         list.iter().map(|((context, _), _)| (context.topic.as_str(), context.partition)).collect();
     let number = u64::try_from(places.len()).unwrap_or(u64::MAX);
@@ -77,10 +77,7 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
         |end: &Option<elsewhere::End>| end.as_ref().is_some_and(|end| end.told == elsewhere::Told::ByEpoch);
     let over = ends.iter().all(is_over);
     let places = count(number, "partition", "partitions");
-    // Records are at most as old as the files: a transaction may have begun long before its end is looked for.
-    let old = age.filter(|&age| age > 0);
-    let old = old.map_or_else(String::new, |age| format!(", at least {} old by the records", duration(age)));
-    let title = format!("a transaction of {who} is open in {places}{old}");
+    let title = format!("a transaction of {who} is open in {places}{}", age.in_title());
     // What is over for sure has lost its marker here, in one way or another.
     let unreadable = !over && list.iter().any(|&(at, span)| marker_may_be_lost(at, span));
     let confidence = if unreadable { Confidence::Possible } else { Confidence::Certain };
@@ -88,10 +85,7 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
     about_logs(&mut finding, list.iter().map(|&((context, _), _)| context));
     let newest = list.iter().filter_map(|((_, facts), _)| facts.last_timestamp).max();
     finding.window = Some(Window::new(since, newest.max(since)));
-    finding.facts =
-        capped(list.iter().map(|&((context, facts), span)| open_line(context, facts, span)), "partitions");
-    let told: Vec<Told> =
-        list.iter().filter_map(|&((context, _), span)| coordinator::of(ids, context, span)).collect();
+    finding.facts = capped(list.iter().map(open_line), "partitions");
     let of_one =
         told.first().filter(|first| told.len() == list.len() && told.iter().all(|one| one == *first));
     let overdue = |limit: Option<i64>| as_of.zip(limit).filter(|(now, limit)| now > limit);
@@ -99,17 +93,10 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
         Some(Fate::Unknown) => true,
         Some(Fate::Runs(limit)) => overdue(limit).is_some(),
         Some(Fate::Decided) => false,
-        Some(Fate::Older) | None => age.is_some_and(|age| age > HANGING_MS),
+        Some(Fate::Older) | None => age.hangs(),
     };
     if told.iter().all(|told| told.fate == Fate::Older) && !over {
-        let limit = "20 minutes (transaction.max.timeout.ms is 15 minutes by default, and 5 are added)";
-        finding.facts.extend(age.map(|_| {
-            if hangs {
-                format!("by its records it is older than {limit}: a coordinator that knew it would have aborted it")
-            } else {
-                format!("by its records it may be younger than {limit}: it may be running")
-            }
-        }));
+        finding.facts.extend(age.against_the_limit());
     }
     let mut facts: Vec<String> = Vec::new();
     let ended = || list.iter().filter_map(|&(at, span)| Some((at, span, beside.decisions.ended(at, span)?)));
@@ -144,10 +131,7 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
             dropped("running", "the coordinator has ended it: its newest value is complete")
         }
         Some(Fate::Unknown) => kept("running", "the files may be of different moments"),
-        Some(Fate::Older) | None if hangs => kept(
-            "running",
-            "transaction.max.timeout.ms may be longer, and event times may be older than the append",
-        ),
+        Some(Fate::Older) | None if hangs => kept("running", age.doubt()),
         Some(Fate::Older) | None => kept("running", "a transaction that is under way looks the same"),
     }];
     if unreadable {
@@ -172,10 +156,12 @@ fn open_finding<'a>(list: &[Placed<'a>], beside: Beside<'_>, elsewhere: &Elsewhe
     }
     finding.would_settle = match &standing {
         _ if without_end.is_some() => lines(["the same offsets in the live partition and in other replicas"]),
-        _ if told.is_empty() => {
-            lines(["kafka-transactions.sh describe-producers, or the newest value in __transaction_state"])
-        }
-        _ => lines(["kafka-transactions.sh describe-producers and describe, as they are now"]),
+        _ if told.is_empty() => lines([
+            "kafka-transactions.sh describe-producers (brokers from 2.8 on), or the newest value in __transaction_state",
+        ]),
+        _ => lines([
+            "kafka-transactions.sh describe-producers (brokers from 2.8 on) and describe (from 3.0 on), as they are now",
+        ]),
     };
     finding.advice = list.first().map(|first| ways_to_end::advice(&standing, first)).unwrap_or_default();
     if list.iter().zip(&ends).all(|(&part, end)| is_under_way(part, end.as_ref(), beside)) {
@@ -273,7 +259,8 @@ fn marker_may_be_lost(at: Partition<'_>, span: &TransactionSpan) -> bool {
         || facts.holes.iter().any(|hole| hole.first_offset > behind)
 }
 
-fn open_line(context: &PartitionContext, facts: &PartitionFacts, span: &TransactionSpan) -> String {
+fn open_line(part: &Placed<'_>) -> String {
+    let &((context, facts), span) = part;
     let place = format!("{}-{}", context.topic, context.partition);
     let epoch = span.producer_epoch.map_or_else(|| "?".to_owned(), |epoch| epoch.to_string());
     let behind = facts.log_end_offset.0.saturating_sub(facts.last_stable_offset.0).max(0);
@@ -287,7 +274,7 @@ fn open_line(context: &PartitionContext, facts: &PartitionFacts, span: &Transact
             "{place}: producer {} epoch {epoch} wrote {} from {}, and no marker follows; {stop}",
             span.producer_id,
             offsets(span.first_offset.0, last.0),
-            at(span.first_timestamp)
+            age::since(part)
         ),
         None => format!(
             "{place}: only a producer snapshot remembers a transaction of producer {} since offset {}; {stop}",
@@ -467,7 +454,7 @@ mod tests {
         let finding = &findings[0];
         assert_eq!(finding.code, Code::TransactionOpen);
         assert!(
-            finding.title.ends_with("is open in 1 partition, at least 60 min old by the records"),
+            finding.title.ends_with("is open in 1 partition, 60 min old by the client's own times"),
             "{}",
             finding.title
         );
@@ -478,6 +465,33 @@ mod tests {
         );
         assert!(finding.advice[1].contains("--topic orders --partition 0 --start-offset 2"));
         assert_eq!((finding.transactions[0].first_offset, finding.transactions[0].last_offset), (2, Some(4)));
+    }
+
+    #[test]
+    fn its_age_is_by_the_clock_of_a_broker_where_one_bounds_it() {
+        let hour = 3_600_000;
+        let told = |script: &str| {
+            let finding = judged_at(&[script], START + hour).remove(0);
+            let age = finding.title.split_once("partition").unwrap().1.to_owned();
+            let doubt = finding.alternatives.iter().any(|rival| rival.why.contains("event times"));
+            (age, finding.facts.iter().any(|fact| fact.contains("is older than 20 minutes")), doubt)
+        };
+        let told_as = |script: &str, age: &str, hangs: bool, doubt: bool| {
+            assert_eq!(told(script), (age.to_owned(), hangs, doubt), "{script}");
+        };
+        told_as("X 7/1 0..2", ", 60 min old by the client's own times", true, true);
+        // A marker behind it, one before it, and both.
+        let behind = ", at least 59 min old by the broker's clock";
+        told_as("X 7/1 0..2; wait 60s; X 8/0 0..0; +M 8/0", behind, true, false);
+        let before = ", its records here at most 30 min old by the broker's clock";
+        told_as("wait 1800s; X 8/0 0..0; +M 8/0; wait 60s; X 7/1 0..2", before, false, false);
+        let both = ", its records here between 29 min and 30 min old by the broker's clock";
+        told_as(
+            "wait 1800s; X 8/0 0..0; +M 8/0; X 7/1 0..2; wait 60s; X 8/0 1..1; +M 8/0",
+            both,
+            true,
+            false,
+        );
     }
 
     #[test]

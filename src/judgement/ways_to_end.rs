@@ -53,7 +53,7 @@ impl Standing {
 pub(super) fn advice(standing: &Standing, ((context, _), span): &Placed<'_>) -> Vec<String> {
     let tool = "kafka-transactions.sh --bootstrap-server …";
     let place = format!("--topic {} --partition {}", shell_word(&context.topic, "TOPIC"), context.partition);
-    let producers = format!("{tool} describe-producers {place}");
+    let producers = format!("{tool} describe-producers {place} (answered by brokers from 2.8 on)");
     let abort = format!("{tool} abort {place} --start-offset {}", span.open_since);
     let elsewhere =
         format!("look whether only these files lack its marker: {producers}, and the other replicas");

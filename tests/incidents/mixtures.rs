@@ -274,7 +274,7 @@ fn events_of_aborted_transactions_that_nobody_wrote_again_are_counted() {
     let some = transaction(aborted(), (7, 0, 5), later, 3..4).commit(7, 0);
     let some = told(transaction(some, (8, 0, 0), later, 4..5));
     let [(title, transactions)] = &some[..] else { panic!("{some:#?}") };
-    assert_eq!(title, "orders: 3 events of aborted transactions were not written again");
+    assert_eq!(title, "orders: 3 events of aborted transactions were not written again in what was read");
     assert_eq!((&transactions[0]["firstOffset"], &transactions[0]["markerOffset"]), (&0.into(), &5.into()));
     // A second attempt that is aborted as well is none; one that is committed, or not transactional, is.
     let twice = transaction(aborted(), (7, 0, 5), later, 0..5).abort(7, 0);

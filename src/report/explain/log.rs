@@ -190,13 +190,14 @@ pub(super) const TRANSACTION_OPEN: Explanation = Explanation {
     ],
     evidence: &[
         "producer id, epoch and first offset",
-        "its age against the newest time in the evidence",
+        "its age: by its coordinator, else by the broker's markers and append times on both sides of its first records, else \
+         by the client's own times, which may be those of events",
         "how the same epoch of its producer ended elsewhere, and whether the producer went on under a later one",
         "the coordinator's newest value, and its decisions, in __transaction_state",
     ],
     next: &[
         "Look: kafka-transactions.sh --bootstrap-server … find-hanging --broker-id N, or describe-producers \
-         --topic T --partition P.",
+         --topic T --partition P (tools from 3.0; brokers answer the latter from 2.8 on).",
         "If its coordinator has it as Ongoing, end it there: start a producer with its transactional.id, or \
          kafka-transactions.sh --bootstrap-server … forceTerminateTransaction --transactionalId ID (4.1 and later, \
          KIP-939).",

@@ -219,6 +219,10 @@ fn held(worst: &Finding, report: &Report) -> String {
         return String::new();
     }
     let names: Vec<String> = topics_of.into_iter().cloned().collect();
+    let may = |one: &Finding| one.confidence == Confidence::Possible;
+    if report.findings.iter().filter(open).all(may) {
+        return format!("; readers of committed data may stop at an open transaction in {}", topics(&names));
+    }
     format!("; readers of committed data stop at an open transaction in {}", topics(&names))
 }
 

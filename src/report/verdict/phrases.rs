@@ -29,6 +29,7 @@ pub(super) const fn how(code: Code) -> Option<&'static str> {
 
 /// What a finding that is not about surplus copies says about its topics.
 pub(super) fn single(finding: &Finding, topics: &str) -> String {
+    let hedge = hedge(finding.confidence);
     match finding.code {
         Code::IdempotenceOff => {
             format!("records in {topics} were written without protection against retries")
@@ -47,7 +48,7 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
             if !finding.gaps.is_empty()
                 && finding.gaps.iter().all(|gap| gap.reason == GapReason::MissingSegment) =>
         {
-            format!("a segment file of {topics} is missing, and the records in it with it")
+            format!("a segment file of {topics} is {hedge}missing, and the records in it with it")
         }
         Code::SequenceGap => format!(
             "records may be missing in {topics}: a producer's numbering has a hole that nothing innocent explains"
@@ -67,7 +68,9 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
             ),
         },
         Code::SequenceAnomaly => {
-            format!("a producer's records in {topics} are numbered in a way that a healthy broker refuses")
+            format!(
+                "a producer's records in {topics} are {hedge}numbered in a way that a healthy broker refuses"
+            )
         }
         Code::OffsetGap if finding.severity <= Severity::Low => {
             format!(
@@ -75,22 +78,26 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
                 if finding.keeps("retention") { "retention" } else { "the cleaner" }
             )
         }
-        Code::OffsetGap => format!("records are missing in {topics}: the log has a hole, or ends too early"),
+        Code::OffsetGap => {
+            format!("records are {hedge}missing in {topics}: the log has a hole, or ends too early")
+        }
         Code::OffsetReuse => format!("two different records claim the same place in {topics}"),
-        Code::OrderBroken => format!("records in {topics} are stored in the wrong order"),
+        Code::OrderBroken => format!("records in {topics} are {hedge}stored in the wrong order"),
         Code::SnapshotMismatch => {
             format!("what a broker remembers of its producers does not fit the log of {topics}")
         }
         Code::IndexMismatch => format!("an index contradicts the log of {topics}"),
         Code::ProducerIdCollision => format!(
-            "in {topics} {}{}, and records that were acknowledged may be missing",
-            hedge(finding.confidence),
+            "in {topics} {hedge}{}, and records that were acknowledged may be missing",
             how(finding.code).unwrap_or_default()
         ),
         Code::TransactionOpen if finding.drops("running") => {
             format!(
                 "a transaction that is over has no end in {topics}, and readers of committed data stop there"
             )
+        }
+        Code::TransactionOpen if finding.confidence == Confidence::Possible => {
+            format!("a transaction in {topics} may be open, and hold up readers of committed data")
         }
         Code::TransactionOpen => match finding.transactions.len() {
             0 | 1 => {
@@ -100,11 +107,17 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
                 "{many} transactions in {topics} are open, and readers of committed data wait for them"
             ),
         },
-        Code::TransactionAnomaly => format!("a transaction in {topics} did not stay whole"),
+        Code::TransactionAnomaly if finding.confidence == Confidence::Possible => {
+            format!("a transaction in {topics} may not have stayed whole")
+        }
+        Code::TransactionAnomaly => format!("a transaction in {topics} {hedge}did not stay whole"),
         Code::MisroutedKey => {
-            format!("some keyed records in {topics} are in another partition than their rule says")
+            format!("some keyed records in {topics} are {hedge}in another partition than their rule says")
         }
         Code::ProducerChurn => format!("producers of {topics} come and go faster than a broker can remember"),
+        Code::ReplicaDivergence if finding.confidence == Confidence::Possible => {
+            format!("what may be replicas of {topics} holds different records")
+        }
         Code::ReplicaDivergence => format!("replicas of {topics} hold different records"),
         Code::OldLeaderTail if finding.severity == Severity::Info => {
             format!("a replica of {topics} ends in records of an older leader, which nobody misses")
@@ -119,9 +132,11 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         Code::ConsumerRewind if finding.confidence == Confidence::Possible => {
             format!("a consumer group went back in {topics}: whether it read records twice is not shown")
         }
-        Code::ConsumerRewind => format!("a consumer group went back in {topics} and read records twice"),
+        Code::ConsumerRewind => {
+            format!("a consumer group went back in {topics}, and was to read records again")
+        }
         Code::AbortedNotRetried => {
-            format!("events of aborted transactions in {topics} were not written again")
+            format!("events of aborted transactions in {topics} were not written again in what was read")
         }
         Code::AbortedThenRetried => format!("an aborted copy stands beside the later one in {topics}"),
         Code::DuplicateUndetermined => format!("events are stored more than once in {topics}"),
@@ -135,7 +150,7 @@ pub(super) fn single(finding: &Finding, topics: &str) -> String {
         | Code::MisplacedBatch
         | Code::PipelineReplay
         | Code::RestoredCopy => {
-            format!("in {topics} {}{}", hedge(finding.confidence), how(finding.code).unwrap_or_default())
+            format!("in {topics} {hedge}{}", how(finding.code).unwrap_or_default())
         }
     }
 }

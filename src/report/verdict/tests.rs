@@ -374,3 +374,28 @@ fn damage_that_loses_nothing_and_notes_make_no_lower_bounds() {
         "Not everything could be read (1 place that could not be opened or read and 2 places of damage): all numbers are lower bounds. Read: 1 partition, 1 segment, 80 batches, 80 records."
     );
 }
+
+#[test]
+fn a_headline_is_as_sure_as_its_finding() {
+    let headline = |code: Code, confidence| {
+        let mut report = report();
+        let told = Finding { confidence, severity: Severity::High, ..finding(code, 0, 0) };
+        report.findings = vec![told];
+        of(&report, None).headline
+    };
+    for code in [
+        Code::OffsetGap,
+        Code::OrderBroken,
+        Code::SequenceAnomaly,
+        Code::TransactionAnomaly,
+        Code::MisroutedKey,
+    ] {
+        let told =
+            [Confidence::Certain, Confidence::Likely, Confidence::Possible].map(|sure| headline(code, sure));
+        assert!(told[1].contains("probably") && !told[0].contains("probably"), "{told:#?}");
+        assert!(told[2].contains("possibly") || told[2].contains("may "), "{told:#?}");
+    }
+    for code in [Code::TransactionOpen, Code::ReplicaDivergence, Code::IdempotenceLost] {
+        assert_ne!(headline(code, Confidence::Certain), headline(code, Confidence::Possible));
+    }
+}
