@@ -155,6 +155,50 @@ fn a_ticket_with_many_findings_has_the_offsets_of_each() {
 }
 
 #[test]
+fn in_a_ticket_each_finding_that_matters_keeps_its_rivals_and_what_settles_it() {
+    let mut report = samples::orders();
+    for at in 0..9_u32 {
+        let mut finding = samples::resend();
+        finding.id = format!("DA-{at}");
+        finding.alternatives[0].why = format!("reason {at}");
+        finding.would_settle = vec![format!("the log of instance {at}")];
+        finding.advice = vec!["look".to_owned(), "ask".to_owned(), format!("do not touch copy {at}")];
+        report.findings.push(finding);
+    }
+    let text = written(&samples::judged(report), markdown::write);
+    assert!(text.lines().count() < 60, "{text}");
+    for at in 0..9 {
+        for said in
+            [format!("reason {at}"), format!("the log of instance {at}"), format!("do not touch copy {at}")]
+        {
+            assert!(text.contains(&said), "{said} is not in {text}");
+        }
+    }
+}
+
+/// It is pasted where nothing stands around it.
+#[test]
+fn the_first_line_of_a_ticket_names_topics_times_and_events() {
+    let first =
+        |report: &Report| written(report, markdown::write).lines().next().unwrap_or_default().to_owned();
+    let one = first(&samples::orders());
+    assert!(one.contains("20 events of topic orders"), "{one}");
+    assert!(one.ends_with("(2025-11-29 14:02:19.402 – 14:02:19.611 UTC)"), "{one}");
+    let mut several = samples::orders();
+    let mut other = samples::resend();
+    other.topics = vec!["refunds".to_owned()];
+    other.counts.groups = 3;
+    several.findings.push(other);
+    let several = first(&samples::judged(several));
+    assert!(
+        several.contains("(up to 23 events, topics orders and refunds, 2025-11-29 14:02:19.402 –"),
+        "{several}"
+    );
+    let clean = first(&samples::clean());
+    assert!(clean.contains("(topic "), "{clean}");
+}
+
+#[test]
 fn the_list_reads_as_it_should() {
     let list = list_of(&samples::orders());
     assert_eq!(list.lines().count(), 21);

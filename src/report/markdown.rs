@@ -13,13 +13,14 @@ use super::fold::{Folded, fold};
 use super::how_read::{self, HowRead, amount};
 use super::model::{Chosen, DamageReport, Report, TopicReport};
 use super::table::{in_order, most, provisional, singles, writer};
-use super::verdict::agreement;
+use super::verdict::{agreement, duplicates, worst};
 use super::wording::{
-    Zone, absent_by_topic, business_key, counted, listed, number, opening, parts_of, redacted,
+    Zone, absent_by_topic, business_key, counted, listed, name, number, opening, parts_of, redacted,
     session_in_words, uncompared,
 };
 use super::zoned::told;
-use crate::finding::{Code, Copy, Finding, Severity};
+use crate::finding::{Code, Copy, Finding, Severity, Window, rfc3339};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// Lines that a ticket may have.
@@ -40,6 +41,8 @@ const UNREADABLE: usize = 4;
 const DAMAGE: usize = 2;
 /// Notes of the coverage, and topics whose identity is told.
 const NOTES: usize = 3;
+/// Topics that the title names.
+const TOPICS: usize = 3;
 /// Findings of other topics that are the same, by place and id.
 const LIKEWISE: usize = 6;
 /// Columns of a key, and of a sentence.
@@ -54,7 +57,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the report with times in a zone.
 pub fn write_in(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Result<()> {
     let report = &*told(report, zone);
-    let mut lines = head(report);
+    let mut lines = head(report, zone);
     let tail = tail(report, zone);
     let findings = fold(&in_order(&report.findings));
     let ticket = Ticket { report, zone };
@@ -67,9 +70,56 @@ pub fn write_in(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-fn head(report: &Report) -> Vec<String> {
+/// What a title lacks that stands by itself: ` (533 events, topics orders and payments, 2025-11-29 14:02:19.402 –
+/// 14:02:19.611 UTC)`. What the headline says already is left out. It is that of all
+/// findings about copies and of the worst one, and of the whole log where nothing was found.
+fn about(report: &Report, zone: &Zone) -> String {
+    let headline = &report.verdict.headline;
+    let words: BTreeSet<&str> = headline.split([' ', ',', ';', ':']).collect();
+    let copied: Vec<&Finding> = duplicates(&report.findings).collect();
+    let worst = worst(&report.findings);
+    let about: Vec<&Finding> = copied.iter().copied().chain(worst).collect();
+    let mut said = Vec::new();
+    let groups = copied.iter().map(|one| one.counts.groups).fold(0, u64::saturating_add);
+    let events = counted(groups, "event");
+    if groups > 0 && !headline.starts_with(&events) {
+        // An event whose copies came about in two ways stands in both findings.
+        let up_to = if copied.len() > 1 { "up to " } else { "" };
+        said.push(format!("{up_to}{events}"));
+    }
+    let names: BTreeSet<&str> = if about.is_empty() {
+        report.topics.iter().filter(|topic| !topic.internal).map(|topic| topic.topic.as_str()).collect()
+    } else {
+        about.iter().flat_map(|one| &one.topics).map(String::as_str).collect()
+    };
+    if names.iter().any(|topic| !words.contains(name(topic).as_str())) {
+        let shown = most(TOPICS, names.len());
+        let mut listed_names: Vec<_> = names.iter().take(shown).map(|topic| name(topic)).collect();
+        if names.len() > shown {
+            listed_names.push(format!("{} more", number((names.len() - shown) as u64)));
+        }
+        let noun = if names.len() == 1 { "topic" } else { "topics" };
+        said.push(format!("{noun} {}", listed(&listed_names)));
+    }
+    let windows: Vec<&Window> = if about.is_empty() {
+        let ordinary = report.topics.iter().filter(|topic| !topic.internal);
+        ordinary.flat_map(|topic| &topic.partitions).map(|partition| &partition.window).collect()
+    } else {
+        about.iter().filter_map(|one| one.window.as_ref()).collect()
+    };
+    let plausible = |time: &i64| rfc3339(*time).is_some();
+    let first = windows.iter().filter_map(|window| window.first_timestamp).filter(plausible).min();
+    let last = windows.iter().filter_map(|window| window.last_timestamp).filter(plausible).max();
+    let span = zone.labelled_span(first, last);
+    // Copies that keep the times of what they repeat were written later.
+    let kept = if about.iter().any(|one| one.keeps_times()) { "record times " } else { "" };
+    said.extend(Some(format!("{kept}{span}")).filter(|_| !span.is_empty()));
+    if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
+}
+
+fn head(report: &Report, zone: &Zone) -> Vec<String> {
     let headline = opening(report.verdict.headline.trim_end_matches('.'), &[]);
-    let mut lines = vec![format!("## {}", text(&headline)), String::new()];
+    let mut lines = vec![format!("## {}{}", text(&headline), text(&about(report, zone))), String::new()];
     if !report.verdict.sentences.is_empty() {
         let sentences: Vec<_> = report.verdict.sentences.iter().map(|sentence| text(sentence)).collect();
         lines.extend([sentences.join(" "), String::new()]);
@@ -134,6 +184,11 @@ fn labelled(label: &str, words: &[String], few: usize) -> Option<String> {
     (!shown.is_empty()).then(|| format!("{label} {}.", shown.join("; ")))
 }
 
+/// What is not to be done, among the advice behind the first lines.
+fn cautions(finding: &Finding, behind: usize) -> impl Iterator<Item = String> {
+    finding.advice.iter().skip(behind).filter(|line| line.trim_start().starts_with("do not ")).cloned()
+}
+
 /// The rivals that were kept or dropped: all of them.
 fn rivals(finding: &Finding, kept: bool) -> Option<String> {
     let rivals: Vec<_> = finding
@@ -189,18 +244,21 @@ impl Ticket<'_> {
         lines
     }
 
-    /// One finding in one line: what it says, where, and what to do.
+    /// One finding in one line: what it says, where, and what to do; of one that matters also what speaks
+    /// against it, what would settle it, and what is not to be done.
     fn line(&self, Folded { finding, likewise }: &Folded<'_>) -> String {
-        let at = self.where_it_is(finding, 1);
-        let next = labelled(" Next:", finding.advice.get(..1).unwrap_or_default(), 1).unwrap_or_default();
-        format!(
-            "- {} `{}` ({}): {}.{at}{next}{}",
-            finding.severity,
-            finding.code,
-            finding.confidence,
-            said(&finding.title, finding),
-            in_other_topics(likewise).map(|said| format!(" {said}")).unwrap_or_default()
-        )
+        let mut sentences =
+            vec![format!("{}.{}", said(&finding.title, finding), self.where_it_is(finding, 1))];
+        let mut advice: Vec<String> = finding.advice.iter().take(1).cloned().collect();
+        if finding.severity >= Severity::Medium {
+            sentences.extend(rivals(finding, true));
+            sentences.extend(labelled("Would settle it:", &finding.would_settle, 1));
+            advice.extend(cautions(finding, 1));
+        }
+        sentences.extend(labelled("Next:", &advice, advice.len()));
+        sentences.extend(in_other_topics(likewise));
+        let (severity, code, sure) = (finding.severity, &finding.code, &finding.confidence);
+        format!("- {severity} `{code}` ({sure}): {}", sentences.join(" "))
     }
 
     /// One finding as a paragraph.
@@ -209,7 +267,9 @@ impl Ticket<'_> {
             vec![format!("{}.{}", said(&finding.title, finding), self.where_it_is(finding, FACTS))];
         sentences.extend(rivals(finding, true));
         sentences.extend(labelled("Would settle it:", &finding.would_settle, 2));
-        sentences.extend(labelled("Next:", &finding.advice, 2));
+        let advice: Vec<String> =
+            finding.advice.iter().take(2).cloned().chain(cautions(finding, 2)).collect();
+        sentences.extend(labelled("Next:", &advice, advice.len()));
         sentences.extend(in_other_topics(likewise));
         vec![title(finding), String::new(), sentences.join(" "), String::new()]
     }

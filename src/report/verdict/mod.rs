@@ -65,7 +65,7 @@ const fn is_duplicate(code: Code) -> bool {
 }
 
 /// The findings that say that events are stored more than once, and that nobody meant it so.
-fn duplicates(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+pub(super) fn duplicates(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     findings.iter().filter(|finding| {
         is_duplicate(finding.code) && finding.severity > Severity::Info && finding.counts.surplus_records > 0
     })
@@ -73,7 +73,7 @@ fn duplicates(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
 
 /// What the headline is about: the worst, among equals duplicates first, then the largest, then as
 /// the report has them.
-fn worst<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Option<&'f Finding> {
+pub(super) fn worst<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Option<&'f Finding> {
     let rank = |finding: &Finding| {
         (finding.severity, is_duplicate(finding.code), finding.counts.surplus_records, finding.confidence)
     };
