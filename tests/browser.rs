@@ -340,6 +340,39 @@ fn a_hundred_thousand_keys_open_at_once() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
+/// Of two events of one record key only the end of what is shown tells which is which.
+#[test]
+fn a_key_with_its_content_is_shown_whole_and_the_head_says_what_identifies() {
+    let Some(browser) = Browser::start() else { return };
+    let mut report = samples::orders();
+    report.topics[0].identity.as_mut().unwrap().key = "content".to_owned();
+    let example = report.findings[0].groups[0].clone();
+    report.findings[0].groups = (0..20_u64)
+        .map(|number| {
+            let record_key = BusinessKey::Text { text: format!("ord-{:04}", 653 + number) };
+            let digest = format!("{:032x}", u128::from(number) << 100);
+            let business_key = BusinessKey::Digest { digest, record_key: Some(Box::new(record_key)) };
+            Group { business_key, ..example.clone() }
+        })
+        .collect();
+    browser.open(&report);
+    let cells = "[...document.querySelectorAll('.rows .row > :first-child')]";
+    assert_eq!(browser.ask(&format!("return {cells}.length > 8")), true);
+    assert_eq!(
+        browser.ask(&format!("return {cells}.filter(cell => cell.scrollWidth > cell.clientWidth).length")),
+        0
+    );
+    assert_eq!(
+        browser.ask(&format!(
+            "return {cells}.every(cell => /^ord-\\d+ \\(content [0-9a-f]{{8}}\\)$/.test(cell.textContent))"
+        )),
+        true
+    );
+    let head = browser.ask("return document.getElementById('facts').textContent");
+    assert!(head.as_str().unwrap().contains("One eventcontent (chosen by the tool)"), "{head}");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
 #[test]
 fn a_clean_log_has_a_page_too() {
     let Some(browser) = Browser::start() else { return };

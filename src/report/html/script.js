@@ -115,11 +115,25 @@
     return names.join(', ');
   };
   /* What tells the events of a finding. */
+  const keyOf = topic => topic.identity.key === 'record-key' ? 'record key' : topic.identity.key;
   const identityOf = finding => {
     const topic = data.topics.find(one => one.topic === finding.topics[0]);
-    const key = topic && topic.identity ? topic.identity.key : 'event';
-    return key === 'record-key' ? 'record key' : key;
+    return topic && topic.identity ? keyOf(topic) : 'event';
   };
+  /* What tells the events of each topic: topics of one kind stand together. */
+  function identities() {
+    const told = new Map();
+    const topics = data.topics.filter(topic => !topic.internal && topic.identity);
+    for (const topic of topics) {
+      const said = `${keyOf(topic)}${topic.identity.chosen === 'user' ? ' (as asked)' : ' (chosen by the tool)'}`;
+      told.set(said, [...(told.get(said) || []), topic.topic]);
+    }
+    if (!told.size) return data.invocation.key;
+    if (topics.length === 1) return [...told.keys()][0];
+    const named = names => `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${counted(names.length - 5, 'more topic')}` : ''}`;
+    const kinds = [...told].map(([said, names]) => `${named(names)}: ${said}`);
+    return kinds.slice(0, 5).join('; ') + (kinds.length > 5 ? `; ${kinds.length - 5} more kinds, see the topics` : '');
+  }
   /* Of an event that was aborted and written again the later copy is the one to keep. */
   const again = finding => finding.code === 'aborted-then-retried' ? `${number(finding.counts.surplusRecords)} beside an aborted copy`
     : counted(finding.counts.surplusRecords, 'surplus record');
@@ -138,7 +152,7 @@
     $('facts').replaceWith(Object.assign(pairs([
       ['Findings', severities.length ? el('span', {}, severities) : 'none'],
       ['Read', el('span', {}, `${how.amount}: `, read)], ['Replicas', how.replicas], ['Not here', how.absent.join('; ') || null],
-      ['Key', data.invocation.key], ['As of', data.asOfTime ? zoned(time(data.asOfTimestamp), data.asOfTimestamp) : ''],
+      ['One event', identities()], ['As of', data.asOfTime ? zoned(time(data.asOfTimestamp), data.asOfTimestamp) : ''],
       ['Paths', data.invocation.paths.slice(0, 5).join(', ') + (data.invocation.paths.length > 5 ? ` and ${data.invocation.paths.length - 5} more` : '')],
       ['Options', options],
       ['Redacted', data.redaction ? `${data.redaction.mode === 'keys' ? 'keys and values' : 'keys, values and names'}: equal hashes are equal texts${data.redaction.hashKey === 'file' ? '' : ' in this report'}` : ''],
@@ -313,6 +327,7 @@
     if (!finding.groups.length) return [];
     const query = state.query && keyMatches(finding, state.query) && !haystack(finding).includes(state.query) ? state.query : '';
     const status = el('span', {class: 'soft', role: 'status', 'aria-live': 'polite'});
+    const keys = el('div', {class: 'keys'});
     const space = el('div', {class: 'space'});
     const rows = el('div', {class: 'rows', role: 'listbox', tabindex: '0', 'aria-label': 'Events; arrows choose one, its copies are shown below'}, space);
     const beside = el('div', {class: 'beside'});
@@ -352,6 +367,8 @@
       const all = text ? finding.groups.filter(group => group[0].toLowerCase().includes(text)) : finding.groups;
       matching = all.slice(0, MOST_ROWS);
       space.style.height = `${matching.length * ROW}px`;
+      /* Two events of one record key differ at the end of what is shown: it has room for the longest. */
+      keys.style.setProperty('--key', `${Math.min(matching.reduce((most, group) => Math.max(most, group[0].length), 0), 80) * 0.56 + 0.5}em`);
       rows.classList.toggle('few', matching.length <= 16);
       const omitted = finding.groupsOmitted ? `; ${number(finding.groupsOmitted)} more are not in this report (--max-groups 0)` : '';
       status.textContent = `${number(all.length)} of ${counted(finding.groups.length, 'event')}${omitted}`;
@@ -372,7 +389,8 @@
     requestAnimationFrame(() => { drawn = ''; draw(); });
     search();
     const header = el('div', {class: 'rowhead', 'aria-hidden': 'true'}, [identityOf(finding), 'copies', 'where', 'written by', 'apart'].map(title => el('span', {}, title)));
-    return [el('h4', {}, 'Events'), el('div', {class: 'keys'}, el('div', {class: 'controls'}, find, status), el('div', {}, header, rows)), beside];
+    keys.append(el('div', {class: 'controls'}, find, status), el('div', {}, header, rows));
+    return [el('h4', {}, 'Events'), keys, beside];
   }
 
   /* ---- the timeline ---- */
@@ -577,8 +595,9 @@
         part.style.width = `${count / Math.max(records, 1) * 100}%`;
         stack.append(part);
       }
-      const seen = visible => `${counted(visible.records, 'record')}${visible.distinctKeys == null ? '' : `, ${counted(visible.distinctKeys, 'key')}, ${counted(visible.repeatedKeyRecords, 'repeat')} of a key`}`;
       const identity = topic.identity;
+      const what = identity && identity.key === 'content' ? 'content' : 'key';
+      const seen = visible => `${counted(visible.records, 'record')}${visible.distinctKeys == null ? '' : `, ${counted(visible.distinctKeys, what)}, ${counted(visible.repeatedKeyRecords, 'repeat')} of a ${what}`}`;
       const partitions = topic.partitions.slice(0, 200);
       return el('div', {class: 'panel topic'}, el('h3', {}, topic.topic),
         pairs([['protection', el('span', {}, said, stack)],
