@@ -199,6 +199,66 @@ fn the_first_line_of_a_ticket_names_topics_times_and_events() {
 }
 
 #[test]
+fn where_the_content_identifies_readers_get_contents() {
+    let mut report = samples::orders();
+    let text = table_of(&report, 200);
+    assert!(text.contains("60 keys, 20 repeats of a key"), "{text}");
+    report.topics[0].identity.as_mut().expect("it has one").key = "content".to_owned();
+    let text = table_of(&report, 200);
+    assert!(text.contains("60 contents, 20 repeats of a content"), "{text}");
+}
+
+#[test]
+fn readers_are_told_by_topic_where_several_were_read() {
+    let mut report = samples::orders();
+    let one = report.topics[0].clone();
+    for at in 0..8_u64 {
+        let mut topic = one.clone();
+        topic.topic = format!("other-{at}");
+        topic.visibility.read_committed.repeated_key_records = Some(at);
+        topic.visibility.read_uncommitted.repeated_key_records = Some(at);
+        report.topics.push(topic);
+    }
+    let text = table_of(&report, 200);
+    assert!(text.contains("orders: 80 records, 60 keys, 20 repeats of a key\n"), "{text}");
+    assert!(text.contains("other-7: 80 records, 60 keys, 7 repeats of a key\n"), "{text}");
+    assert!(text.contains("… and 4 more topics that the JSON report names"), "{text}");
+    let ticket = written(&report, markdown::write);
+    assert!(
+        ticket
+            .contains("**Readers** get of `orders`: 80 records, 60 keys, 20 repeats of a key; of `other-7`"),
+        "{ticket}"
+    );
+}
+
+/// Of two clusters, or one that was deleted and its successor.
+#[test]
+fn two_topics_of_one_name_are_told_apart_in_the_terminal() {
+    let mut report = samples::orders();
+    let mut other = report.topics[0].clone();
+    other.topic_id = Some("tTsEYh8sSwGLKTStVHJEyw".to_owned());
+    other.partitions[0].directory = "copy/orders-0".to_owned();
+    other.partitions[0].protection.idempotent_records = 79;
+    other.partitions[0].protection.unprotected_records = 1;
+    if let Some(identity) = &mut other.identity {
+        identity.key = "json:/id".to_owned();
+    }
+    report.topics.push(other);
+    let text = table_of(&report, 200);
+    for (line, which) in
+        [("Protection", "orders (topic id tTsEYh8sSwGLKTStVHJEyw): "), ("Identity", "orders (")]
+    {
+        let at = text.find(line).expect("it is told");
+        assert!(text[at..].starts_with(&format!("{line:<12}{which}")), "{text}");
+    }
+    let lanes = text.lines().find(|line| line.starts_with("Lanes")).expect("they are drawn");
+    assert!(lanes.contains("orders-0 ("), "{lanes}");
+    report.topics[1].topic_id = report.topics[0].topic_id.clone();
+    let text = table_of(&report, 200);
+    assert!(text.contains("Protection  orders (in copy/orders-0): "), "{text}");
+}
+
+#[test]
 fn the_list_reads_as_it_should() {
     let list = list_of(&samples::orders());
     assert_eq!(list.lines().count(), 21);

@@ -12,7 +12,7 @@ use super::escape::{self, Terminal};
 use super::fold::{Folded, fold};
 use super::how_read::{self, HowRead, amount};
 use super::model::{Chosen, DamageReport, Report, TopicReport};
-use super::table::{in_order, most, provisional, singles, writer};
+use super::table::{in_order, most, provisional, readers_by_topic, singles, writer};
 use super::verdict::{agreement, duplicates, worst};
 use super::wording::{
     Zone, absent_by_topic, business_key, counted, listed, name, number, opening, parts_of, redacted,
@@ -434,11 +434,24 @@ fn identities(report: &Report) -> Option<String> {
     (!said.is_empty()).then(|| format!("**One event** are records when {}.", said.join("; ")))
 }
 
+/// What readers of each topic get, where several were read.
+fn readers(report: &Report) -> Option<String> {
+    let topics = readers_by_topic(report);
+    let shown = most(NOTES, topics.len());
+    let mut said: Vec<String> =
+        topics.iter().take(shown).map(|(topic, seen)| format!("{}: {}", code(topic), text(seen))).collect();
+    if topics.len() > shown {
+        said.push(format!("{} in the JSON report", counted((topics.len() - shown) as u64, "more topic")));
+    }
+    (!said.is_empty()).then(|| format!("**Readers** get of {}.", said.join("; of ")))
+}
+
 fn tail(report: &Report, zone: &Zone) -> Vec<String> {
     let coverage = &report.coverage;
     let read = HowRead::of(coverage, Reading::of_verdict(&report.verdict)).words();
     let mut lines: Vec<String> =
         identities(report).into_iter().flat_map(|line| [line, String::new()]).collect();
+    lines.extend(readers(report).into_iter().flat_map(|line| [line, String::new()]));
     lines.push(format!("**Coverage:** {}: {read}.", amount(coverage)));
     lines.extend(how_read::agreement(coverage).map(|said| format!("- {said}")));
     lines.extend(absent_by_topic(coverage).iter().take(NOTES).map(|line| format!("- {}", text(line))));

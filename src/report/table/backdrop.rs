@@ -10,7 +10,8 @@ use crate::report::layout::Page;
 use crate::report::model::{Chosen, Identity, Report, SessionReport, TopicReport, VisibleRecords};
 use crate::report::wording::{self, Zone, counted, listed, number, parts_of, session_in_words};
 use comfy_table::{ContentArrangement, Table, presets};
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns of the labels on the left.
 pub(super) const LABEL: usize = 12;
@@ -18,6 +19,8 @@ pub(super) const LABEL: usize = 12;
 const TOPICS: usize = 10;
 /// Topics that are named where the same is said of all.
 const NAMES: usize = 5;
+/// Topics of which it is told what readers get.
+const READERS: usize = 5;
 /// Sessions that are shown.
 const SESSIONS: usize = 10;
 
@@ -30,9 +33,57 @@ fn ordinary(report: &Report) -> Vec<&TopicReport> {
     report.topics.iter().filter(|topic| !topic.internal).collect()
 }
 
+/// How topics are called where others of the same name were given, too: by topic id, else by directory.
+pub(super) struct Names<'r> {
+    topics: BTreeMap<&'r str, Vec<&'r TopicReport>>,
+}
+
+impl<'r> Names<'r> {
+    pub(super) fn of(report: &'r Report) -> Self {
+        let mut topics: BTreeMap<&str, Vec<&TopicReport>> = BTreeMap::new();
+        for topic in &report.topics {
+            topics.entry(&topic.topic).or_default().push(topic);
+        }
+        Self { topics }
+    }
+
+    fn of_topic(&self, topic: &TopicReport) -> String {
+        format!("{}{}", named(&topic.topic), self.which(topic))
+    }
+
+    /// ` (topic id …)` where the name alone does not tell the topic.
+    fn which(&self, topic: &TopicReport) -> String {
+        let namesakes = self.topics.get(topic.topic.as_str()).map_or(&[][..], Vec::as_slice);
+        if namesakes.len() < 2 {
+            return String::new();
+        }
+        let id = topic.topic_id.as_deref();
+        let alone = namesakes.iter().filter(|other| other.topic_id.as_deref() == id).count() == 1;
+        let directory = topic.partitions.first().map(|partition| partition.directory.as_str());
+        match (id.filter(|_| alone), directory) {
+            (Some(id), _) => format!(" (topic id {})", named(id)),
+            (None, Some(directory)) => format!(" (in {})", named(directory)),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Whether others of the same name were given.
+    pub(super) fn has_namesakes(&self, topic: &str) -> bool {
+        self.topics.get(topic).is_some_and(|all| all.len() > 1)
+    }
+
+    /// The same of the topic that a copy of this directory is of.
+    pub(super) fn which_in(&self, topic: &str, directory: &str) -> String {
+        let all = self.topics.get(topic).map_or(&[][..], Vec::as_slice);
+        let holds = |one: &&&TopicReport| one.partitions.iter().any(|part| part.directory == directory);
+        all.iter().find(holds).map_or_else(String::new, |one| self.which(one))
+    }
+}
+
 /// One entry a topic below one label, cut after some.
 fn by_topic(page: &mut Page, report: &Report, title: &str, entries: &[(&TopicReport, String)]) {
     let single = ordinary(report).len() == 1;
+    let all_names = Names::of(report);
     // What is said of several topics is said once.
     let mut told: Vec<(&str, Vec<&TopicReport>)> = Vec::new();
     for (topic, text) in entries {
@@ -44,8 +95,7 @@ fn by_topic(page: &mut Page, report: &Report, title: &str, entries: &[(&TopicRep
     for (index, (text, topics)) in told.iter().take(TOPICS).enumerate() {
         let title = if index == 0 { label(title) } else { label("") };
         let shown = most(NAMES, topics.len());
-        let mut names: Vec<_> =
-            topics.iter().take(shown).map(|topic| named(&topic.topic).into_owned()).collect();
+        let mut names: Vec<_> = topics.iter().take(shown).map(|topic| all_names.of_topic(topic)).collect();
         if topics.len() > shown {
             names.push(counted((topics.len() - shown) as u64, "more topic"));
         }
@@ -97,7 +147,7 @@ pub(super) fn protection(page: &mut Page, report: &Report) {
         entries.push((none, topic, said));
     }
     // What is unprotected comes first; the order among the others is that of the names.
-    entries.sort_by_key(|(none, _, _)| std::cmp::Reverse(*none));
+    entries.sort_by_key(|(none, _, _)| Reverse(*none));
     let entries: Vec<_> = entries.into_iter().map(|(_, topic, said)| (topic, said)).collect();
     by_topic(page, report, "Protection", &entries);
 }
@@ -249,22 +299,79 @@ fn row(transactional: Option<&str>, session: &SessionReport, zone: &Zone) -> [St
     ]
 }
 
-/// What consumers see, where the two isolation levels differ or a key repeats.
+/// What consumers see, and where several topics were read the same of each.
 pub(super) fn readers(page: &mut Page, report: &Report) {
     let both = &report.visibility;
     if both.read_uncommitted.records == 0 {
         return;
     }
     let several = ordinary(report).len() > 1 && both.read_uncommitted.distinct_keys.is_some();
-    let seen = |visible| format!("{}{}", seen(visible), if several { ", counted in each topic" } else { "" });
+    let told = Told::of(ordinary(report));
+    let seen =
+        |visible| format!("{}{}", seen(visible, told), if several { ", counted in each topic" } else { "" });
     if both.read_uncommitted == both.read_committed {
         page.hanging(0, &label("Readers"), &format!("both isolation levels: {}", seen(&both.read_committed)));
     } else {
         page.hanging(0, &label("Readers"), &format!("read_committed: {}", seen(&both.read_committed)));
         page.hanging(0, &label(""), &format!("read_uncommitted: {}", seen(&both.read_uncommitted)));
     }
+    let by_topic = readers_by_topic(report);
+    for (name, said) in by_topic.iter().take(most(READERS, by_topic.len())) {
+        page.hanging(0, &label(""), &format!("{name}: {said}"));
+    }
+    let rest = by_topic.len().saturating_sub(most(READERS, by_topic.len())) as u64;
+    if rest > 0 {
+        let topics = counted(rest, "more topic");
+        page.hanging(0, &label(""), &format!("… and {topics} that the JSON report names"));
+    }
     if let Some(said) = provisional(report) {
         page.hanging(0, &label(""), &said);
+    }
+}
+
+/// What readers of each topic get, most repeats first; nothing where there is one topic.
+pub(in crate::report) fn readers_by_topic(report: &Report) -> Vec<(String, String)> {
+    let names = Names::of(report);
+    let mut topics: Vec<&TopicReport> = ordinary(report);
+    topics.retain(|topic| topic.visibility.read_uncommitted.records > 0);
+    if topics.len() < 2 {
+        return Vec::new();
+    }
+    topics.sort_by_key(|topic| Reverse(topic.visibility.read_uncommitted.repeated_key_records));
+    let of_topic = |topic: &&TopicReport| {
+        let (told, both) = (Told::of([*topic]), &topic.visibility);
+        let said = if both.read_committed == both.read_uncommitted {
+            seen(&both.read_committed, told)
+        } else {
+            let [committed, all] = [&both.read_committed, &both.read_uncommitted].map(|one| seen(one, told));
+            format!("read_committed {committed}; read_uncommitted {all}")
+        };
+        (names.of_topic(topic), said)
+    };
+    topics.iter().map(of_topic).collect()
+}
+
+/// What is counted where events are: keys, or contents where the content is what identifies.
+#[derive(Clone, Copy)]
+enum Told {
+    Keys,
+    Contents,
+    Both,
+}
+
+impl Told {
+    fn of<'a>(topics: impl IntoIterator<Item = &'a TopicReport>) -> Self {
+        let by_content = topics
+            .into_iter()
+            .filter(|topic| topic.visibility.read_uncommitted.records > 0)
+            .filter_map(|topic| topic.identity.as_ref())
+            .map(|identity| identity.key == "content");
+        let (contents, keys): (Vec<bool>, Vec<bool>) = by_content.partition(|content| *content);
+        match (contents.is_empty(), keys.is_empty()) {
+            (true, _) => Self::Keys,
+            (false, true) => Self::Contents,
+            (false, false) => Self::Both,
+        }
     }
 }
 
@@ -278,13 +385,23 @@ pub(in crate::report) fn provisional(report: &Report) -> Option<String> {
     ))
 }
 
-fn seen(visible: &VisibleRecords) -> String {
+fn seen(visible: &VisibleRecords, told: Told) -> String {
     let mut said = counted(visible.records, "record");
     if let Some(keys) = visible.distinct_keys {
-        said = format!("{said}, {}", counted(keys, "key"));
+        let keys = match told {
+            Told::Keys => counted(keys, "key"),
+            Told::Contents => counted(keys, "content"),
+            Told::Both => format!("{} or contents", counted(keys, "key")),
+        };
+        said = format!("{said}, {keys}");
     }
     if let Some(repeats) = visible.repeated_key_records {
-        said = format!("{said}, {} of a key", counted(repeats, "repeat"));
+        let what = match told {
+            Told::Keys => "a key",
+            Told::Contents => "a content",
+            Told::Both => "one of them",
+        };
+        said = format!("{said}, {} of {what}", counted(repeats, "repeat"));
     }
     said
 }

@@ -10,7 +10,7 @@
 //! copies. What repeats an aborted copy is the valid one and has a mark of its own. A column never stands for less than an offset, so one record is one mark. Left out where there
 //! is nothing to see: no surplus copy, or no session and no stretch that a copy lies in.
 
-use super::backdrop::{LABEL, label};
+use super::backdrop::{LABEL, Names, label};
 use super::named;
 use crate::finding::phrase::offsets;
 use crate::finding::{Code, Copy, Finding, ProtectionMode, Visibility};
@@ -33,8 +33,9 @@ const LEAST: usize = 16;
 const NOBODY: &str = "no producer id";
 
 pub(super) fn show(page: &mut Page, report: &Report) {
-    let Some(Place { topic, partition, copies, among }) = most_copies(report) else { return };
-    let lanes = lanes(report, topic, partition, &copies);
+    let names = Names::of(report);
+    let Some(Place { topic, which, partition, copies, among }) = most_copies(report, &names) else { return };
+    let lanes = lanes(report, (topic, partition), &copies, &names);
     let spans = lanes.values().flatten();
     let ends = spans.fold(None, |ends: Option<(i64, i64)>, &(first, last)| {
         Some(ends.map_or((first, last), |(low, high)| (low.min(first), high.max(last))))
@@ -43,9 +44,9 @@ pub(super) fn show(page: &mut Page, report: &Report) {
     let mut order: Vec<_> = lanes.iter().collect();
     order.sort_by_key(|(name, spans)| (spans.iter().map(|span| span.0).min(), **name));
     let shown: Vec<_> = order.iter().take(LANES).map(|(name, spans)| (**name, *spans)).collect();
-    let names: Vec<String> =
+    let shown_names: Vec<String> =
         shown.iter().map(|(name, _)| Terminal::text(name).cut(NAME).to_string()).collect();
-    let name_columns = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let name_columns = shown_names.iter().map(|name| width(name)).max().unwrap_or(0);
     let columns = page.width().columns().saturating_sub(LABEL + name_columns + 2).min(MOST);
     if columns < LEAST {
         return;
@@ -63,9 +64,16 @@ pub(super) fn show(page: &mut Page, report: &Report) {
     page.hanging(
         0,
         &label("Lanes"),
-        &legend(&format!("{}-{partition}", named(topic)), (low, high), columns, &copies, among, report),
+        &legend(
+            &format!("{}-{partition}{which}", named(topic)),
+            (low, high),
+            columns,
+            &copies,
+            among,
+            report,
+        ),
     );
-    for ((name, spans), shown) in shown.iter().zip(&names) {
+    for ((name, spans), shown) in shown.iter().zip(&shown_names) {
         let mut line = vec![' '; columns];
         for &(first, last) in *spans {
             draw(&mut line, cells(first, last), '─');
@@ -154,6 +162,8 @@ fn draw(line: &mut [char], cells: Range<usize>, mark: char) {
 /// A partition that is drawn.
 struct Place<'a> {
     topic: &'a str,
+    /// What tells the topic from another one of its name.
+    which: String,
     partition: i32,
     /// All copies in it, originals among them.
     copies: Vec<Marked<'a>>,
@@ -163,11 +173,12 @@ struct Place<'a> {
 
 /// The partition in which most surplus copies are listed, of those that hold originals as well if there
 /// are such.
-fn most_copies(report: &Report) -> Option<Place<'_>> {
-    let mut places: BTreeMap<(&str, i32), (usize, Vec<Marked<'_>>)> = BTreeMap::new();
+fn most_copies<'r>(report: &'r Report, names: &Names<'_>) -> Option<Place<'r>> {
+    let mut places: BTreeMap<(&str, String, i32), (usize, Vec<Marked<'_>>)> = BTreeMap::new();
     for finding in &report.findings {
         for copy in finding.groups.iter().flat_map(|group| &group.copies) {
-            let (again, copies) = places.entry((copy.topic.as_str(), copy.partition)).or_default();
+            let which = names.which_in(&copy.topic, &copy.directory);
+            let (again, copies) = places.entry((copy.topic.as_str(), which, copy.partition)).or_default();
             *again += usize::from(copy.repeats.is_some());
             copies.push(Marked::of(copy, finding));
         }
@@ -175,9 +186,9 @@ fn most_copies(report: &Report) -> Option<Place<'_>> {
     places.retain(|_, (again, _)| *again > 0);
     let among = places.len();
     // The first of equals: the iterator goes by name, and the last maximum wins.
-    let ((topic, partition), (_, copies)) =
+    let ((topic, which, partition), (_, copies)) =
         places.into_iter().rev().max_by_key(|(_, (again, copies))| (copies.len() > *again, *again))?;
-    Some(Place { topic, partition, copies, among })
+    Some(Place { topic, which, partition, copies, among })
 }
 
 fn lane_of(copy: &Copy) -> &str {
@@ -187,13 +198,17 @@ fn lane_of(copy: &Copy) -> &str {
 /// The stretches of each lane that holds a copy.
 fn lanes<'a>(
     report: &'a Report,
-    topic: &str,
-    partition: i32,
+    (topic, partition): (&str, i32),
     copies: &[Marked<'a>],
+    names: &Names<'_>,
 ) -> BTreeMap<&'a str, Vec<(i64, i64)>> {
     let mut lanes: BTreeMap<&str, Vec<(i64, i64)>> = BTreeMap::new();
     for Marked { copy, .. } in copies {
         lanes.entry(lane_of(copy)).or_default().push((copy.offset, copy.offset));
+    }
+    // Sessions and stretches of two topics of one name are listed by that name: which are of this one is not told.
+    if names.has_namesakes(topic) {
+        return lanes;
     }
     let sessions = report.producers.iter().flat_map(|producer| &producer.sessions);
     for session in sessions.filter(|session| session.topic == topic && session.partition == partition) {
