@@ -156,6 +156,61 @@ fn diff_tells_new_grown_and_gone() {
 }
 
 #[test]
+fn one_finding_and_a_difference_go_into_a_ticket() {
+    let (home, path) = scanned(RESEND);
+    let one = run(&["show", "resend-new-session", &path, "--format", "md"]);
+    let one = text(&one.stdout);
+    assert!(one.starts_with("### high `resend-new-session` (likely)\n"), "{one}");
+    for said in
+        ["- Not excluded: ", "| `order-0042` | `orders-0` | 20 |", "**Next:** ", "**One event** are records"]
+    {
+        assert!(one.contains(said), "{said} is not in {one}");
+    }
+    assert!(one.lines().count() < 60, "{one}");
+
+    let mut older = report(&path);
+    let findings = older["findings"].as_array_mut().unwrap();
+    findings[0]["counts"]["surplusRecords"] = json!(7);
+    let older = changed(home.path(), "older.json", &older);
+    let ticket = run(&["diff", &older, &path, "--format", "md"]);
+    assert_eq!(ticket.status.code(), Some(1));
+    let ticket = text(&ticket.stdout);
+    assert!(ticket.starts_with("## Findings: 0 new and 1 grown since "), "{ticket}");
+    assert!(ticket.contains("| grown | high | `resend-new-session` | likely |"), "{ticket}");
+    assert!(ticket.contains("surplus records 7 → 20"), "{ticket}");
+    let as_file = home.path().join("diff.md").display().to_string();
+    run(&["diff", &older, &path, "-o", &as_file]);
+    assert_eq!(std::fs::read_to_string(as_file).unwrap(), ticket);
+}
+
+#[test]
+fn columns_are_heeded_where_no_terminal_is() {
+    let (_home, path) = scanned(RESEND);
+    let widest = |columns: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dedup-audit"));
+        let output = command.args(["render", &path]).env("COLUMNS", columns).output().unwrap();
+        text(&output.stdout).lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!((81..=160).contains(&widest("160")), "{}", widest("160"));
+    assert!(widest("60") <= 60, "{}", widest("60"));
+    for nonsense in ["", "0", "wide", "-3"] {
+        assert!((61..=80).contains(&widest(nonsense)), "{nonsense}: {}", widest(nonsense));
+    }
+}
+
+#[test]
+fn a_short_list_is_told_unless_quiet_and_by_the_status_always() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("report.json").display().to_string();
+    run(&["scan", RESEND, "-o", &path, "--max-groups", "1"]);
+    for (quiet, said) in [(&[][..], true), (&["-q"][..], false)] {
+        let output = run(&[&["render", path.as_str(), "--format", "csv"][..], quiet].concat());
+        assert_eq!(output.status.code(), Some(3));
+        assert_eq!(text(&output.stderr).contains("are not in the report"), said, "{quiet:?}");
+    }
+}
+
+#[test]
 fn diff_says_what_makes_two_reports_hard_to_compare() {
     let (home, path) = scanned(INCIDENT);
     let now = report(&path);

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 /// Form and place of an answer.
 #[derive(Debug, Args)]
-pub struct OutputArguments<F: Form = Format> {
+pub struct OutputArguments<F: Form> {
     /// How the answer is printed; table unless -o names files
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<F>,
@@ -47,20 +47,6 @@ pub trait Form: ValueEnum + Copy + Eq + std::fmt::Debug + Send + Sync + 'static 
         let says = |form: &Self| form.to_possible_value().is_some_and(|value| value.matches(word, true));
         Self::value_variants().iter().copied().find(says)
     }
-}
-
-/// The forms of every command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    #[value(aliases = ["text", "txt"])]
-    Table,
-    /// For tickets and scripts
-    Json,
-}
-
-impl Form for Format {
-    const TABLE: Self = Self::Table;
 }
 
 /// The forms of an answer to a question about evidence.
@@ -97,6 +83,23 @@ pub enum StoryFormat {
 }
 
 impl Form for StoryFormat {
+    const TABLE: Self = Self::Table;
+}
+
+/// The forms of what is told of a saved report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TicketFormat {
+    /// For people
+    #[value(aliases = ["text", "txt"])]
+    Table,
+    /// For scripts
+    Json,
+    /// Markdown for a ticket: renders on GitHub, GitLab and Jira
+    #[value(alias = "markdown")]
+    Md,
+}
+
+impl Form for TicketFormat {
     const TABLE: Self = Self::Table;
 }
 
@@ -304,25 +307,6 @@ impl<F: Form> OutputArguments<F> {
             sink::print(out, |out| write(form, super::terminal::width(), out))?;
         }
         Ok(())
-    }
-}
-
-impl OutputArguments {
-    /// Writes an answer that is a table or JSON.
-    ///
-    /// # Errors
-    /// [`AuditError`] where it cannot be written; a reader that went away is none.
-    pub(super) fn write(
-        &self,
-        sink: &Sink,
-        out: &mut dyn Write,
-        table: impl Fn(Width, &mut dyn Write) -> io::Result<()>,
-        json: impl Fn(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), AuditError> {
-        self.write_each(sink, out, |form, width, out| match form {
-            Format::Json => json(out),
-            Format::Table => table(width, out),
-        })
     }
 }
 

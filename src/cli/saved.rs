@@ -2,7 +2,7 @@
 
 use super::evidence::parse_zone;
 use super::forms;
-use super::output::{OutputArguments, ReportFormat};
+use super::output::{OutputArguments, ReportFormat, TicketFormat};
 use super::redaction::{self, RedactionArguments};
 use super::scan::FailOn;
 use crate::error::AuditError;
@@ -10,7 +10,7 @@ use crate::finding::Finding;
 use crate::report::list::Surplus;
 use crate::report::sink::Sink;
 use crate::report::wording::Zone;
-use crate::report::{Report, diff, saved, show};
+use crate::report::{Report, diff, markdown, saved, show};
 use crate::spill::Share;
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -38,6 +38,9 @@ pub struct RenderArguments {
     tz: TimeZone,
     #[command(flatten)]
     redaction: RedactionArguments,
+    /// Say nothing on standard error but errors; the exit status tells of a short CSV all the same
+    #[arg(long, short)]
+    quiet: bool,
     #[command(flatten)]
     output: OutputArguments<ReportFormat>,
 }
@@ -47,6 +50,7 @@ pub struct RenderArguments {
 #[command(before_help = "Examples:
   dedup-audit show DA-3f9c1a2b7d40e6a1 report.json
   dedup-audit show 3f9c report.json --format json
+  dedup-audit show 3f9c report.json --format md
   dedup-audit show retry-without-idempotence report.json")]
 pub struct ShowArguments {
     /// The id of the finding, or how it begins; or its code, where it is the only one of it
@@ -55,13 +59,13 @@ pub struct ShowArguments {
     /// A report of `scan`, JSON or NDJSON; - is standard input
     #[arg(value_name = "REPORT")]
     report: PathBuf,
-    /// The time zone of the table; JSON is always in UTC
+    /// The time zone of table and Markdown; JSON is always in UTC
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
     tz: TimeZone,
     #[command(flatten)]
     redaction: RedactionArguments,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<TicketFormat>,
 }
 
 /// Tell what is new, grown, shrunk or gone between two saved reports
@@ -69,7 +73,8 @@ pub struct ShowArguments {
 #[command(
     before_help = "Examples:
   dedup-audit diff monday.json tuesday.json
-  dedup-audit diff monday.json tuesday.json --format json",
+  dedup-audit diff monday.json tuesday.json --format json
+  dedup-audit diff monday.json tuesday.json --format md",
     after_help = "Findings match by id, which stays while a log grows; else by the same code with a copy,
 gap or transaction at the same place.
 
@@ -86,7 +91,7 @@ pub struct DiffArguments {
     #[arg(long, value_enum, default_value_t = FailOn::Low, value_name = "SEVERITY")]
     fail_on: FailOn,
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<TicketFormat>,
 }
 
 pub(super) fn render(arguments: &RenderArguments, out: &mut dyn Write) -> Result<ExitCode, AuditError> {
@@ -99,11 +104,13 @@ pub(super) fn render(arguments: &RenderArguments, out: &mut dyn Write) -> Result
         if omitted > 0 {
             status = ExitCode::from(super::status::INCOMPLETE);
             // The list is short, and nothing in it says so.
-            let _ = writeln!(
-                std::io::stderr(),
-                "dedup-audit: {omitted} surplus copies are not in the report and not in the list: \
-                 scan with --max-groups 0, or with --list"
-            );
+            if !arguments.quiet {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "dedup-audit: {omitted} surplus copies are not in the report and not in the list: \
+                     scan with --max-groups 0, or with --list"
+                );
+            }
         }
     }
     let zone = Zone::new(arguments.tz.clone());
@@ -141,12 +148,11 @@ pub(super) fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<Exi
         return Err(AuditError::Usage(format!("no finding has the id {id}")));
     };
     let zone = Zone::new(arguments.tz.clone());
-    arguments.output.write(
-        &sink,
-        out,
-        |width, out| show::write_table(finding, &zone, width, out),
-        |out| show::write_json(&report, finding, out),
-    )?;
+    arguments.output.write_each(&sink, out, |form, width, out| match form {
+        TicketFormat::Table => show::write_table(finding, &zone, width, out),
+        TicketFormat::Json => show::write_json(&report, finding, out),
+        TicketFormat::Md => markdown::write_finding(&report, finding, &zone, out),
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -190,12 +196,11 @@ pub(super) fn diff(arguments: &DiffArguments, out: &mut dyn Write) -> Result<Exi
     }
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
     let difference = diff::compare(&old, &new);
-    arguments.output.write(
-        &sink,
-        out,
-        |width, out| difference.write_table(width, out),
-        |out| difference.write_json(out),
-    )?;
+    arguments.output.write_each(&sink, out, |form, width, out| match form {
+        TicketFormat::Table => difference.write_table(width, out),
+        TicketFormat::Json => difference.write_json(out),
+        TicketFormat::Md => difference.write_markdown(out),
+    })?;
     let fresh = arguments.fail_on.severity().map_or(0, |least| difference.fresh(least));
     Ok(ExitCode::from(u8::from(fresh > 0)))
 }

@@ -24,9 +24,13 @@ fn paint() -> Paint {
     }
 }
 
-/// The columns of the terminal, 80 for a pipe or a file, and whether colours may go there.
+/// The columns of the terminal; of a pipe or a file what COLUMNS says, else 80; and whether colours may go there.
 pub(super) fn width() -> Width {
     let stdout = stdout();
     let size = if stdout.is_terminal() { terminal_size::terminal_size_of(&stdout) } else { None };
-    size.map_or_else(Width::default, |(columns, _)| Width::new(usize::from(columns.0))).painted(paint())
+    let said = || std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|columns: &usize| *columns > 0);
+    size.map(|(columns, _)| usize::from(columns.0))
+        .or_else(said)
+        .map_or_else(Width::default, Width::new)
+        .painted(paint())
 }

@@ -11,14 +11,18 @@
 //! count fell. Counts are of all that was found, whatever the report lists (`--max-groups`).
 
 use super::layout::{Page, Width};
+use super::markdown::{code, text};
 use super::model::{Report, SCHEMA_VERSION, Tool};
-use super::table::{escaped, head, named, what};
+use super::table::{escaped, head, most, named, what};
 use super::wording::{counted, listed, number, opening};
 use crate::finding::{Code, Confidence, Finding, Severity, SinceBaseline};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+
+/// Rows of the table of a ticket.
+const ROWS: usize = 45;
 
 /// What changed from one report to another.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -131,23 +135,63 @@ impl Difference {
         writeln!(out)
     }
 
-    /// Writes it for people.
-    pub fn write_table(&self, width: Width, out: &mut dyn Write) -> io::Result<()> {
-        let mut page = Page::new(width);
-        let lists = [
+    /// The findings by what became of them.
+    const fn lists(&self) -> [(&'static str, &Vec<Change>); 5] {
+        [
             ("new", &self.new),
             ("grown", &self.grown),
             ("shrunk", &self.shrunk),
             ("gone", &self.gone),
             ("unchanged", &self.unchanged),
-        ];
+        ]
+    }
+
+    /// `Findings: 1 new, 0 grown and 3 unchanged since 2025-11-29T14:02:19.611Z`
+    fn in_numbers(&self, foreign: impl Fn(&str) -> String) -> String {
+        let lists = self.lists().into_iter();
         let counts: Vec<_> = lists
-            .iter()
             .filter(|(name, list)| !list.is_empty() || matches!(*name, "new" | "grown"))
             .map(|(name, list)| format!("{} {name}", number(list.len() as u64)))
             .collect();
-        let since = self.before.as_of_time.as_deref().map(|time| format!(" since {}", named(time)));
-        page.paragraph(0, &format!("Findings: {}{}.", listed(&counts), since.unwrap_or_default()));
+        let since = self.before.as_of_time.as_deref().map(|time| format!(" since {}", foreign(time)));
+        format!("Findings: {}{}", listed(&counts), since.unwrap_or_default())
+    }
+
+    /// Writes it for a ticket: a row a finding, what is new first.
+    pub fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut lines = vec![format!("## {}", self.in_numbers(text)), String::new()];
+        lines.extend(
+            self.warnings
+                .iter()
+                .flat_map(|warning| [format!("{}.", text(&opening(warning, &[]))), String::new()]),
+        );
+        if !self.after.complete {
+            let unread = "The later report could not read everything: what is gone may only be unread.";
+            lines.extend([unread.to_owned(), String::new()]);
+        }
+        let lists = self.lists().into_iter();
+        let rows: Vec<_> =
+            lists.flat_map(|(name, list)| list.iter().map(move |change| row(name, change))).collect();
+        if !rows.is_empty() {
+            lines.push("| | severity | finding | sure | what it says | before → now | id |".to_owned());
+            lines.push("| --- | --- | --- | --- | --- | --- | --- |".to_owned());
+            let shown = most(ROWS, rows.len());
+            let rest = rows.len().saturating_sub(shown) as u64;
+            lines.extend(rows.into_iter().take(shown));
+            if rest > 0 {
+                lines.push(format!("| … | | {} | | | | |", counted(rest, "more finding")));
+            }
+            lines.push(String::new());
+        }
+        lines.push(format!("dedup-audit {} diff", text(&self.tool.version)));
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    }
+
+    /// Writes it for people.
+    pub fn write_table(&self, width: Width, out: &mut dyn Write) -> io::Result<()> {
+        let mut page = Page::new(width);
+        let lists = self.lists();
+        page.paragraph(0, &format!("{}.", self.in_numbers(|time| named(time).into_owned())));
         for warning in &self.warnings {
             page.paragraph(0, &format!("{}.", opening(&escaped(warning), &[])));
         }
@@ -172,25 +216,40 @@ fn one(page: &mut Page, change: &Change) {
     let finding = &change.finding;
     head(page, 2, finding, change.shared);
     page.item(4, &opening(&escaped(&finding.title), &finding.topics));
-    let moved: Vec<_> = change
-        .amounts
-        .iter()
-        .filter(|(_, [old, new])| old != new && change.matched_by.is_some())
-        .map(|(name, [old, new])| {
-            let name = if *name == "keys" { format!("{}s", change.shared) } else { (*name).to_owned() };
-            format!("{name} {} → {}", number(*old), number(*new))
-        })
-        .collect();
-    let surer = change.confidence_before.as_ref();
-    let moved: Vec<_> = moved
-        .into_iter()
-        .chain(surer.map(|old| format!("confidence {old} → {}", finding.confidence)))
-        .collect();
+    let moved = moved(change);
     if !moved.is_empty() {
         page.item(4, &moved.join(", "));
     }
     let before = change.id_before.as_ref().map(|id| format!(" (was {})", named(id)));
     page.item(4, &format!("{}{}", named(&finding.id), before.unwrap_or_default()));
+}
+
+/// A row of the table of a ticket.
+fn row(name: &str, change: &Change) -> String {
+    let finding = &change.finding;
+    let before = change.id_before.as_ref().map(|id| format!(" (was {})", code(id))).unwrap_or_default();
+    format!(
+        "| {name} | {} | `{}` | {} | {} | {} | {}{before} |",
+        finding.severity,
+        finding.code,
+        finding.confidence,
+        text(&opening(&finding.title, &finding.topics)),
+        moved(change).join(", "),
+        code(&finding.id),
+    )
+}
+
+/// What is counted otherwise than before.
+fn moved(change: &Change) -> Vec<String> {
+    let amounts =
+        change.amounts.iter().filter(|(_, [old, new])| old != new && change.matched_by.is_some()).map(
+            |(name, [old, new])| {
+                let name = if *name == "keys" { format!("{}s", change.shared) } else { (*name).to_owned() };
+                format!("{name} {} → {}", number(*old), number(*new))
+            },
+        );
+    let surer = change.confidence_before.as_ref();
+    amounts.chain(surer.map(|old| format!("confidence {old} → {}", change.finding.confidence))).collect()
 }
 
 fn side(report: &Report) -> Side {

@@ -70,6 +70,22 @@ pub fn write_in(report: &Report, zone: &Zone, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
+/// Writes one finding of a report, times in a zone.
+pub fn write_finding(report: &Report, finding: &Finding, zone: &Zone, out: &mut dyn Write) -> io::Result<()> {
+    let finding = &*told(finding, zone);
+    let mut lines = Ticket { report, zone }.section(finding, &[]);
+    if finding.level.is_some() {
+        let of_it = |topic: &TopicReport| finding.topics.contains(&topic.topic);
+        lines.extend(identities(report, of_it).into_iter().flat_map(|line| [line, String::new()]));
+    }
+    if let Some(redaction) = &report.redaction {
+        lines.extend([format!("**Redacted:** {}.", redacted(redaction)), String::new()]);
+    }
+    let version = text(&report.tool.version);
+    lines.push(format!("{}; dedup-audit {version}; times are {}", code(&finding.id), text(&zone.name())));
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
 /// What a title lacks that stands by itself: ` (533 events, topics orders and payments, 2025-11-29 14:02:19.402 –
 /// 14:02:19.611 UTC)`. What the headline says already is left out. It is that of all
 /// findings about copies and of the worst one, and of the whole log where nothing was found.
@@ -409,12 +425,8 @@ fn row(key: &str, copy: &Copy, zone: &Zone) -> String {
 }
 
 /// What makes two records one event in the topics that findings about copies are about.
-fn identities(report: &Report) -> Option<String> {
-    let is_told = |topic: &&TopicReport| {
-        let about = |finding: &Finding| finding.level.is_some() && finding.topics.contains(&topic.topic);
-        !topic.internal && report.findings.iter().any(about)
-    };
-    let topics: Vec<_> = report.topics.iter().filter(is_told).collect();
+fn identities(report: &Report, is_told: impl Fn(&TopicReport) -> bool) -> Option<String> {
+    let topics: Vec<_> = report.topics.iter().filter(|topic| !topic.internal && is_told(topic)).collect();
     let shown = most(NOTES, topics.len());
     let mut said: Vec<String> = topics
         .iter()
@@ -449,8 +461,12 @@ fn readers(report: &Report) -> Option<String> {
 fn tail(report: &Report, zone: &Zone) -> Vec<String> {
     let coverage = &report.coverage;
     let read = HowRead::of(coverage, Reading::of_verdict(&report.verdict)).words();
+    let is_told = |topic: &TopicReport| {
+        let about = |finding: &Finding| finding.level.is_some() && finding.topics.contains(&topic.topic);
+        report.findings.iter().any(about)
+    };
     let mut lines: Vec<String> =
-        identities(report).into_iter().flat_map(|line| [line, String::new()]).collect();
+        identities(report, is_told).into_iter().flat_map(|line| [line, String::new()]).collect();
     lines.extend(readers(report).into_iter().flat_map(|line| [line, String::new()]));
     lines.push(format!("**Coverage:** {}: {read}.", amount(coverage)));
     lines.extend(how_read::agreement(coverage).map(|said| format!("- {said}")));

@@ -52,7 +52,7 @@ impl<'r> Names<'r> {
     }
 
     /// ` (topic id …)` where the name alone does not tell the topic.
-    fn which(&self, topic: &TopicReport) -> String {
+    pub(super) fn which(&self, topic: &TopicReport) -> String {
         let namesakes = self.topics.get(topic.topic.as_str()).map_or(&[][..], Vec::as_slice);
         if namesakes.len() < 2 {
             return String::new();

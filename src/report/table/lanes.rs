@@ -16,7 +16,7 @@ use crate::finding::phrase::offsets;
 use crate::finding::{Code, Copy, Finding, ProtectionMode, Visibility};
 use crate::report::escape::{Terminal, width};
 use crate::report::layout::Page;
-use crate::report::model::Report;
+use crate::report::model::{Report, SessionReport, TopicReport};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ const NOBODY: &str = "no producer id";
 pub(super) fn show(page: &mut Page, report: &Report) {
     let names = Names::of(report);
     let Some(Place { topic, which, partition, copies, among }) = most_copies(report, &names) else { return };
-    let lanes = lanes(report, (topic, partition), &copies, &names);
+    let lanes = lanes(report, (topic, &which, partition), &copies, &names);
     let spans = lanes.values().flatten();
     let ends = spans.fold(None, |ends: Option<(i64, i64)>, &(first, last)| {
         Some(ends.map_or((first, last), |(low, high)| (low.min(first), high.max(last))))
@@ -198,7 +198,7 @@ fn lane_of(copy: &Copy) -> &str {
 /// The stretches of each lane that holds a copy.
 fn lanes<'a>(
     report: &'a Report,
-    (topic, partition): (&str, i32),
+    (topic, which, partition): (&str, &str, i32),
     copies: &[Marked<'a>],
     names: &Names<'_>,
 ) -> BTreeMap<&'a str, Vec<(i64, i64)>> {
@@ -206,17 +206,16 @@ fn lanes<'a>(
     for Marked { copy, .. } in copies {
         lanes.entry(lane_of(copy)).or_default().push((copy.offset, copy.offset));
     }
-    // Sessions and stretches of two topics of one name are listed by that name: which are of this one is not told.
-    if names.has_namesakes(topic) {
-        return lanes;
-    }
     let sessions = report.producers.iter().flat_map(|producer| &producer.sessions);
-    for session in sessions.filter(|session| session.topic == topic && session.partition == partition) {
+    let of_place = |session: &&SessionReport| session.topic == topic && session.partition == partition;
+    // Sessions of two topics of one name are listed by that name: which are of this one is not told.
+    for session in sessions.filter(|_| !names.has_namesakes(topic)).filter(of_place) {
         if let Some(spans) = lanes.get_mut(session.session.as_str()) {
             spans.push((session.first_offset, session.last_offset));
         }
     }
-    let of_topic = report.topics.iter().filter(|one| one.topic == topic).flat_map(|one| &one.partitions);
+    let is_this = |one: &&TopicReport| one.topic == topic && names.which(one) == which;
+    let of_topic = report.topics.iter().filter(is_this).flat_map(|one| &one.partitions);
     let led = of_topic.filter(|one| one.partition == partition && one.replica_of.is_none());
     let bare = led
         .flat_map(|one| &one.protection.stretches)
