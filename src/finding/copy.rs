@@ -29,7 +29,7 @@ impl Level {
     pub fn words(&self) -> &str {
         match self {
             Self::E1 => "same batch",
-            Self::E2 => "same records, other writer",
+            Self::E2 => "same records, written anew",
             Self::E3 => "same content and client time",
             Self::E4 => "same content, other time",
             Self::E5 => "same identity, other fields differ",

@@ -196,3 +196,24 @@ fn one_restart_that_two_topics_tell_is_one_incident() {
     assert!(says(audit, "facts", &line(in_orders, "orders")), "{audit:#}");
     assert!(says(orders, "facts", &line(in_audit, "audit")), "{orders:#}");
 }
+
+#[test]
+fn one_writer_under_newer_sequences_is_not_called_another_one() {
+    // An aborted batch is written again by the same session, and by a later one.
+    let spec = |epoch, sequence| {
+        let spec = batch().producer(1, epoch, sequence).transactional().time(FIRST_TIME);
+        spec.record("order-1", "a").record("order-2", "b")
+    };
+    let log = SegmentBuilder::new().batch(spec(0, 0)).abort(1, 0).batch(spec(0, 2)).commit(1, 0);
+    let case = Case::new();
+    case.log("orders-0", log);
+    let page = std::process::Command::new(env!("CARGO_BIN_EXE_dedup-audit"))
+        .args(["scan", "--key", "record-key"])
+        .arg(case.0.path())
+        .output()
+        .unwrap();
+    let page = String::from_utf8(page.stdout).unwrap();
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let words = words.join(" ");
+    assert!(words.contains("same records, written anew") && !words.contains("other writer"), "{page}");
+}
