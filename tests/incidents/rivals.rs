@@ -198,6 +198,30 @@ fn one_restart_that_two_topics_tell_is_one_incident() {
 }
 
 #[test]
+fn what_was_stored_before_the_other_writer_is_seen_is_not_counted_as_written_beside_it() {
+    // Each 20th order is written again by a second writer; the first two of them before it is seen at all.
+    let log = write(SegmentBuilder::new(), (0, 0), 0, 0..40);
+    let log = write(log, (1, 0), 500, [5, 25]);
+    let log = (2..9).fold(log, |log, at: i32| {
+        let order = i64::from(at) * 20;
+        let log = write(log, (0, at * 20), order * 20, order..order + 10);
+        write(log, (1, at), order * 20 + 300, [order + 5])
+    });
+    let case = Case::new();
+    case.log("orders-0", log);
+    let report = case.report("record-key");
+    let findings = report["findings"].as_array().unwrap().clone();
+    let both = one(&findings, "concurrent-producers");
+    let title = both["title"].as_str().unwrap();
+    assert!(title.starts_with("7 records of orders were written by two producers"), "{title}");
+    assert!(title.ends_with("2 more were already stored when the later one is first seen"), "{title}");
+    let (kept, why) = rival(both, "resend-new-session");
+    assert!(kept && why.starts_with("for 2 of 9 copies"), "{both:#}");
+    let headline = report["verdict"]["headline"].as_str().unwrap();
+    assert!(!headline.contains("at the same time"), "{headline}");
+}
+
+#[test]
 fn one_writer_under_newer_sequences_is_not_called_another_one() {
     // An aborted batch is written again by the same session, and by a later one.
     let spec = |epoch, sequence| {

@@ -6,7 +6,7 @@
 use super::alive::Alive;
 use super::episode::Episode;
 use super::pair::{Begun, Pair};
-use super::phrase::{pairs_of, records, session_life, were_told};
+use super::phrase::{pairs_of, records, session_life, were, were_told};
 use super::undetermined::{equal_but_for, equal_by_chance, names_the_event};
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::{Cause, Confidence};
@@ -18,14 +18,13 @@ pub(super) fn applies(pair: &Pair<'_>) -> bool {
     !pair.same_session() && pair.later_session().is_some() && pair.later_session_begun() == Begun::Before
 }
 
-/// The second of two instances may begin with so many events that the first one has just written.
+/// So many events, and so many offsets, are few: of two instances that do the same work the second may begin so far behind.
 const HEAD: usize = 3;
 
 /// Lives of writers that are told one by one.
 const LIVES: usize = 4;
 
 pub(super) fn words(episode: &Episode<'_>) -> Words {
-    let copies = records(episode.surplus());
     let sessions = episode.sessions();
     let proved = episode.count(|p| p.later_session_begun() == Begun::Before && is_told_by_offsets(p));
     let by_time = episode.count(|p| p.later_session_begun() == Begun::Before && !is_told_by_offsets(p));
@@ -53,10 +52,10 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         });
     }
     let mut facts = vec![shown.join(", ")];
-    // One that is a little behind begins with a few events that the other has just written.
     let in_sight = episode.surplus().saturating_sub(behind);
-    let is_head = behind <= HEAD.saturating_mul(sessions.len().saturating_sub(1))
-        && in_sight >= HEAD.saturating_mul(behind);
+    // One that was given the same event at the same moment is first seen right behind the original.
+    let is_head =
+        episode.all(|p| lives(p) || begins_right_behind(p)) && in_sight >= HEAD.saturating_mul(behind);
     if !is_head {
         facts.push(format!(
             "first seen behind the originals is the writer of {} (copies of {})",
@@ -91,9 +90,19 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     Words {
         confidence,
         title: format!(
-            "{copies} of {} {} written by {number} that were alive at the same time",
+            "{} of {} {} written by {number} that were alive at the same time{}",
+            records(if is_head { episode.surplus() } else { in_sight }),
             episode.topic_name(),
-            were_told(episode.surplus(), confidence)
+            were_told(if is_head { episode.surplus() } else { in_sight }, confidence),
+            if is_head {
+                String::new()
+            } else {
+                format!(
+                    "; {behind} more {} already stored when {} is first seen",
+                    were(behind),
+                    if sessions.len() > 2 { "the writer of the copy" } else { "the later one" }
+                )
+            }
         ),
         cause: Some(story.cause()),
         facts,
@@ -104,8 +113,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 dropped(
                     "resend-new-session",
                     format!(
-                        "{in_sight} of {} pairs show both writers alive at one time; the others are the first few of a writer that is a \
-                         little behind",
+                        "{in_sight} of {} pairs show both writers alive at one time; in the others the writer of the copy is first seen \
+                         at most {HEAD} offsets behind the original: it began when that was sent, and read nothing old",
                         episode.surplus()
                     ),
                 )
@@ -114,7 +123,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                     "resend-new-session",
                     format!(
                         "for {behind} of {} copies: their writer is first seen behind these originals, so a restart from an \
-                         old position may have written them, beside an instance that had only paused",
+                         old position may have written them, beside an instance that lived on",
                         episode.surplus()
                     ),
                 )
@@ -232,6 +241,16 @@ fn shares(episode: &Episode<'_>, sessions: &[Arc<SessionNote>]) -> Option<String
     } else {
         format!("each of the {} sessions wrote {least} to {most} of these {events} events", wrote.len())
     })
+}
+
+/// Whether the writer of the copy is first seen right behind the original, in its partition.
+fn begins_right_behind(pair: &Pair<'_>) -> bool {
+    let near =
+        |first: i64| first.saturating_sub(pair.earlier.offset.0) <= i64::try_from(HEAD).unwrap_or(i64::MAX);
+    pair.same_partition()
+        && pair.later_session().is_some_and(|session| {
+            session.span(pair.later.partition).is_some_and(|span| near(span.first_offset.0))
+        })
 }
 
 fn is_told_by_offsets(pair: &Pair<'_>) -> bool {

@@ -78,7 +78,8 @@ pub(super) const CONCURRENT_PRODUCERS: Explanation = Explanation {
             was not stopped. For the broker each of them did its own work, once.",
     innocent: &[
         "A restart has sessions one after the other; it is resend-new-session. A replacement that began from an \
-         old position beside an instance that had only paused is both, and stays a rival for what it began with.",
+         old position beside an instance that lived on is both, and stays a rival for what was stored before its \
+         writer is first seen: the title counts these apart.",
         "Writers that share keys but write new contents in turn are interleaved-writers.",
         "Two producers whose events merely look alike (heartbeats, equal small values) share contents by \
          chance; a business key that is unique for an event tells.",

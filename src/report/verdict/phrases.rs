@@ -15,7 +15,7 @@ pub(super) const fn how(code: Code) -> Option<&'static str> {
             "a client repeated its writes, and nothing was in place to recognise them"
         }
         Code::ResendNewSession => "a second producer session sent them again",
-        Code::ConcurrentProducers => "producers that ran at the same time each sent them",
+        Code::ConcurrentProducers => "producers whose lives overlap each sent them",
         Code::ResendSameSession => "the application sent them again",
         Code::EpochBumpResend => "a producer wrote its last records again under a newer epoch",
         Code::BrokerDedupLost => "a broker stored repeats that it no longer recognised",
