@@ -276,6 +276,7 @@ fn session_note(session: &Session, led: &[usize], internal: &InternalTopics) -> 
                 first_timestamp: span.first_timestamp,
                 last_timestamp: span.last_timestamp,
                 records: span.records,
+                transactional: Some(span.transactional),
             })
             .collect(),
     }
@@ -668,7 +669,7 @@ pub(super) fn session_report(session: &Session, span: &FactSpan, dir: &Partition
         session: session.name(),
         topic: dir.topic.clone(),
         partition: dir.partition,
-        transactional: session.transactional,
+        transactional: span.transactional,
         transaction_epochs: span.ends.map(|ends| match ends {
             EpochEnds::Own => TransactionEpochs::OneForAll,
             EpochEnds::Next => TransactionEpochs::OneForEach,

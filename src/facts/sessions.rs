@@ -78,6 +78,8 @@ pub struct SessionSpan {
     pub last: EpochEdge,
     /// Its epochs here; one that it went back to counts again.
     pub epochs: u64,
+    /// Whether it wrote transactions here.
+    pub transactional: bool,
     /// Which epoch the markers of its transactions have, as the first says that tells it.
     pub ends: Option<EpochEnds>,
     ends_at: Offset,
@@ -419,6 +421,7 @@ impl SessionSpan {
             first: edge(epoch.first_sequence),
             last: edge(epoch.last_sequence),
             epochs: 1,
+            transactional: epoch.transactional,
             ends: epoch.ends,
             ends_at: epoch.first_offset,
         }
@@ -439,6 +442,7 @@ impl SessionSpan {
         self.batches = self.batches.saturating_add(other.batches);
         self.records = self.records.saturating_add(other.records);
         self.epochs = self.epochs.saturating_add(other.epochs);
+        self.transactional |= other.transactional;
     }
 }
 
@@ -536,6 +540,7 @@ impl Element for SessionSpan {
         for count in [self.batches, self.records, self.epochs] {
             out.extend_from_slice(&count.to_le_bytes());
         }
+        out.push(u8::from(self.transactional));
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
@@ -559,6 +564,7 @@ impl Element for SessionSpan {
             first: edge(first_epoch, first_sequence),
             last: edge(last_epoch, last_sequence),
             epochs: count()?,
+            transactional: from.array()?.map(|flag: u8| flag == 1) == [true],
             ends: ends.map(|ends| if ends == 1 { EpochEnds::Next } else { EpochEnds::Own }),
             ends_at,
         })

@@ -277,9 +277,21 @@ pub struct SessionSpan {
     pub last_timestamp: Option<i64>,
     /// Its records there.
     pub records: u64,
+    /// Whether it wrote transactions there; nothing where a file of an older version leaves it open.
+    #[serde(default)]
+    pub transactional: Option<bool>,
 }
 
 impl SessionNote {
+    /// A partition in which it wrote transactions and one in which it wrote none. A producer does the one or the other, so
+    /// two clusters may each have given out its id.
+    #[must_use]
+    pub fn of_two_kinds(&self) -> Option<(u32, u32)> {
+        let first =
+            |kind| self.spans.iter().find(|span| span.transactional == Some(kind)).map(|span| span.partition);
+        first(true).zip(first(false))
+    }
+
     /// What it wrote to `partition`.
     #[must_use]
     pub fn span(&self, partition: u32) -> Option<&SessionSpan> {
@@ -296,6 +308,14 @@ impl SessionNote {
     #[must_use]
     pub fn last_timestamp(&self) -> Option<i64> {
         self.spans.iter().filter_map(|span| span.last_timestamp).max()
+    }
+}
+
+impl StoredCopy {
+    /// Whether its batch is one of a transaction.
+    #[must_use]
+    pub fn is_transactional(&self) -> bool {
+        self.visibility != Visibility::NonTransactional
     }
 }
 

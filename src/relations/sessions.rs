@@ -164,6 +164,9 @@ impl Element for SessionSpan {
         [self.first_offset.0, self.last_offset.0].put(out);
         [self.first_timestamp, self.last_timestamp].put(out);
         out.extend_from_slice(&self.records.to_le_bytes());
+        out.extend_from_slice(
+            &[self.transactional.is_some(), self.transactional == Some(true)].map(u8::from),
+        );
     }
 
     fn take(from: &mut RunReader) -> io::Result<Self> {
@@ -171,7 +174,17 @@ impl Element for SessionSpan {
         let [first_offset, last_offset] = <[i64; 2]>::take(from)?.map(Offset);
         let [first_timestamp, last_timestamp] = <[Option<i64>; 2]>::take(from)?;
         let records = u64::from_le_bytes(from.array()?);
-        Ok(Self { partition, first_offset, last_offset, first_timestamp, last_timestamp, records })
+        let [is_known, is_so] = from.array()?.map(|flag: u8| flag == 1);
+        let transactional = is_known.then_some(is_so);
+        Ok(Self {
+            partition,
+            first_offset,
+            last_offset,
+            first_timestamp,
+            last_timestamp,
+            records,
+            transactional,
+        })
     }
 }
 
@@ -194,6 +207,10 @@ mod tests {
                     first_timestamp: None,
                     last_timestamp: Some(-5),
                     records: 7,
+                    transactional: [None, Some(true), Some(false)]
+                        .get(number as usize % 3)
+                        .copied()
+                        .flatten(),
                 })
                 .collect(),
             begins_midstream: number.is_multiple_of(5),

@@ -222,6 +222,21 @@ fn what_was_stored_before_the_other_writer_is_seen_is_not_counted_as_written_bes
 }
 
 #[test]
+fn a_copy_or_two_beside_a_session_that_lives_on_are_of_a_restart_only_possibly() {
+    let told = |again: std::ops::Range<i64>, lives_on: bool| {
+        let log = write(SegmentBuilder::new(), (0, 0), 0, 0..10);
+        let log = write(log, (1, 0), 500, again);
+        let log = if lives_on { write(log, (0, 10), 1_000, 20..25) } else { log };
+        let case = Case::new();
+        case.log("orders-0", log);
+        one(&case.findings("record-key"), "resend-new-session")["confidence"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(told(8..9, true), "possible");
+    assert_eq!(told(8..9, false), "likely");
+    assert_eq!(told(5..10, true), "likely");
+}
+
+#[test]
 fn one_writer_under_newer_sequences_is_not_called_another_one() {
     // An aborted batch is written again by the same session, and by a later one.
     let spec = |epoch, sequence| {
@@ -240,4 +255,59 @@ fn one_writer_under_newer_sequences_is_not_called_another_one() {
     let words: Vec<&str> = page.split_whitespace().collect();
     let words = words.join(" ");
     assert!(words.contains("same records, written anew") && !words.contains("other writer"), "{page}");
+}
+
+#[test]
+fn a_transactional_session_of_a_higher_epoch_may_be_the_same_run() {
+    let spec = |epoch, sequence, orders: std::ops::Range<i64>, time| {
+        orders
+            .fold(batch().producer(1, epoch, sequence).transactional().time(FIRST_TIME + time), |spec, at| {
+                spec.record(format!("order-{at}"), format!("amount {at}"))
+            })
+    };
+    let log = SegmentBuilder::new()
+        .batch(spec(0, 0, 0..6, 0))
+        .commit(1, 0)
+        .batch(spec(1, 0, 2..8, 4_000))
+        .commit(1, 1);
+    let case = Case::new();
+    case.log("orders-0", log);
+    let findings = case.findings("record-key");
+    let again = one(&findings, "resend-new-session");
+    let (kept, why) = rival(again, "epoch bump in one run");
+    assert!(kept && why.contains("KIP-360"), "{again:#}");
+}
+
+#[test]
+fn a_producer_that_is_transactional_in_one_partition_alone_is_of_two_clusters() {
+    let log = write(SegmentBuilder::new(), (0, 0), 0, 0..10);
+    let case = Case::new();
+    case.log("orders-0", write(log, (1, 0), 1_000, 4..10));
+    let entry = batch().producer(0, 0, 0).transactional().record("entry-1", "x").record("entry-2", "y");
+    case.log("ledger-0", SegmentBuilder::new().batch(entry).commit(0, 0));
+    let report = case.report("record-key");
+    let findings = report["findings"].as_array().unwrap();
+    let again = one(findings, "resend-new-session");
+    assert!(!says(again, "facts", "session 0#1 (producer 0, transactional)"), "{again:#}");
+    assert!(says(again, "facts", "transactional in ledger-0 and not in orders-0"), "{again:#}");
+    let sessions = report["producers"].as_array().unwrap().iter().find(|one| one["producerId"] == 0).unwrap();
+    for session in sessions["sessions"].as_array().unwrap() {
+        assert_eq!(session["transactional"], session["topic"] == "ledger", "{session:#}");
+    }
+}
+
+#[test]
+fn a_session_in_another_directory_without_a_cluster_of_its_own_may_be_another_one() {
+    let again = write(write(SegmentBuilder::new(), (0, 0), 0, 0..10), (1, 0), 1_000, 4..10);
+    let paid = write(write(SegmentBuilder::new(), (1, 0), 0, 50..54), (0, 0), 5_000, 60..64);
+    let case = Case::new();
+    case.log("orders-0", again).log("payments-0", paid);
+    let findings = case.findings("record-key");
+    let restart = one(&findings, "resend-new-session");
+    let (kept, why) = rival(restart, "concurrent-producers");
+    assert!(kept && why.contains("if payments-0 and orders-0 are of one cluster"), "{restart:#}");
+    case.file("", "meta.properties", b"version=1\nbroker.id=1\ncluster.id=MkU3OEVBNTcwNTJENDM2Qk\n");
+    let findings = case.findings("record-key");
+    let (_, why) = rival(one(&findings, "resend-new-session"), "concurrent-producers");
+    assert!(!why.contains("of one cluster") && why.contains("payments-0"), "{why}");
 }

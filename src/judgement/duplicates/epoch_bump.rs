@@ -14,7 +14,7 @@ use crate::finding::{Confidence, Level};
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
     pair.same_partition()
         && pair.same_session()
-        && pair.later_session().is_some_and(|session| !session.transactional)
+        && !pair.later.is_transactional()
         && pair.later.producer_epoch > pair.earlier.producer_epoch
         && pair.level <= Level::E3
 }

@@ -14,7 +14,7 @@ use super::undetermined::{equal_but_for, equal_by_chance, names_the_event, what_
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::moment;
 use crate::finding::{Confidence, Level, Visibility};
-use crate::relations::SessionNote;
+use crate::relations::{SessionNote, SessionSpan};
 use crate::units::Sequence;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     facts.push(episode.moves());
     facts.extend(leader_epochs(episode));
     facts.extend(pairs_of(episode));
-    let fenced = same_id && episode.later_session.as_ref().is_some_and(|session| session.transactional);
+    let fenced = same_id && episode.all(|pair| pair.later.is_transactional());
     let concurrent = if fenced {
         dropped(
             "concurrent-producers",
@@ -83,8 +83,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         )
     }));
     // A transactional id keeps its producer id as long as the coordinator knows it.
-    let unstable_id =
-        ids.is_none() && !same_id && episode.sessions().iter().all(|session| session.transactional);
+    let unstable_id = ids.is_none()
+        && !same_id
+        && episode.all(|pair| pair.earlier.is_transactional() && pair.later.is_transactional());
     if unstable_id {
         facts.push(
             "the sessions are transactional, and their producer ids differ: a restart under one transactional.id keeps the \
@@ -165,7 +166,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             ),
         );
     }
-    let confidence = if weak || publications.is_some() || is_news || ids.is_some() {
+    // Beside a session that goes on, so few events in a row tell a restart no better than a second instance.
+    let is_either = earlier_goes_on && row < ROW;
+    let confidence = if weak || is_either || publications.is_some() || is_news || ids.is_some() {
         Confidence::Possible
     } else {
         Confidence::Likely
@@ -223,7 +226,13 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ),
         }),
         facts,
-        alternatives: publication.into_iter().chain([
+        alternatives: publication.into_iter().chain(fenced.then(|| {
+            kept(
+                "epoch bump in one run",
+                "a client raises its own epoch after an error that ends in an abort (KIP-360, Java clients from 2.5 on), and an \
+                 application that then sends again needs no restart for that",
+            )
+        })).chain([
             concurrent,
             kept("pipeline-replay", reread::unlinked(episode, restart.as_ref().map(Restart::group))),
             dropped(
@@ -263,7 +272,11 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ])
         .collect(),
         would_settle: ids.iter().map(|ids| names_the_event(ids)).chain([
-            format!("the application's log {}: restarts, and the position it began from", between(episode)),
+            format!(
+                "the application's log {}: restarts{}, and the position it began from",
+                between(episode),
+                if fenced { " or errors of a transaction" } else { "" }
+            ),
             match &restart {
                 Some(restart) => format!("whether group {} is that of the application (dedup-audit offsets shows its commits)", restart.group()),
                 None => "the committed positions of its group (dedup-audit offsets), if it reads another topic".to_owned(),
@@ -300,15 +313,27 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
 fn seen_again(pair: &Pair<'_>) -> Option<String> {
     let (earlier, later) = (pair.earlier_session()?, pair.later_session()?);
     let behind = |partition, offset| pair::wrote_behind(&earlier, partition, offset);
-    let span = later.spans.iter().find(|span| behind(span.partition, span.first_offset))?;
+    let shows = |span: &&SessionSpan| behind(span.partition, span.first_offset);
+    // Where the copies stand both sessions are those that wrote them.
+    let is_here = |partition| partition == pair.earlier.partition || partition == pair.later.partition;
+    let here = later.spans.iter().filter(|span| is_here(span.partition)).find(shows);
+    let span = here.or_else(|| later.spans.iter().find(shows))?;
     let note = pair::partition(pair.relations, span.partition)?;
     let last = earlier.span(span.partition)?.last_offset;
+    // Elsewhere an id may be that of another cluster, unless a directory says of which it is.
+    let own = pair::partition(pair.relations, pair.later.partition)?;
+    let unsure = here.is_none() && (note.broker_id.is_none() || own.broker_id.is_none());
     Some(format!(
-        "the earlier session wrote on after the later one had begun: {0} in {1} up to offset {last}, {2} there from offset {3} on",
+        "the earlier session wrote on after the later one had begun: {0} in {1} up to offset {last}, {2} there from offset {3} on{4}",
         earlier.name,
         note.name(),
         later.name,
-        span.first_offset
+        span.first_offset,
+        if unsure {
+            format!(", if {} and {} are of one cluster", note.name(), own.name())
+        } else {
+            String::new()
+        }
     ))
 }
 

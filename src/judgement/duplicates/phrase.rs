@@ -108,12 +108,28 @@ pub(super) fn session_life(relations: &Relations, topic: u32, session: &SessionN
     let first = here.iter().filter_map(|(span, _)| span.first_timestamp).min();
     let last = here.iter().filter_map(|(span, _)| span.last_timestamp).max();
     let times = first.zip(last).and_then(|(first, last)| moments(first, last));
+    // Another partition of the same id may be one of another cluster.
+    let told = here.iter().any(|(span, _)| span.transactional.is_some());
+    let transactional = if told {
+        here.iter().any(|(span, _)| span.transactional == Some(true))
+    } else {
+        session.transactional
+    };
+    let name = |at| pair::partition(relations, at).map(PartitionNote::name);
+    let two = session.of_two_kinds().and_then(|(with, without)| name(with).zip(name(without)));
+    let two = two.map(|(with, without)| {
+        format!(
+            "; this id and epoch are transactional in {with} and not in {without}, as no one producer is: the partitions may be of two \
+             clusters"
+        )
+    });
     format!(
-        "session {} (producer {}{}) wrote {}{more}, with times {}",
+        "session {} (producer {}{}) wrote {}{more}, with times {}{}",
         session.name,
         session.producer_id,
-        if session.transactional { ", transactional" } else { "" },
+        if transactional { ", transactional" } else { "" },
         places.join(", "),
         times.as_deref().unwrap_or("that nothing tells"),
+        two.unwrap_or_default(),
     )
 }
