@@ -237,6 +237,42 @@ fn a_copy_or_two_beside_a_session_that_lives_on_are_of_a_restart_only_possibly()
 }
 
 #[test]
+fn two_copies_in_one_batch_are_in_one_transaction() {
+    let told = |commits: bool, one_batch: bool| {
+        let spec = |sequence| batch().producer(1, 0, sequence).transactional();
+        let log = if one_batch {
+            let twice = spec(0).record("order-1", "a").record("order-2", "b").record("order-2", "b");
+            SegmentBuilder::new().batch(twice)
+        } else {
+            let first = spec(0).record("order-1", "a").record("order-2", "b");
+            SegmentBuilder::new().batch(first).batch(spec(2).time(FIRST_TIME + 9).record("order-2", "b"))
+        };
+        let case = Case::new();
+        case.log("orders-0", if commits { log.commit(1, 0) } else { log.abort(1, 0) });
+        case.findings("record-key")
+    };
+    let findings = told(true, true);
+    let twice = one(&findings, "resend-same-session");
+    assert!(
+        says(twice, "facts", "the copy and what it repeats are in one committed transaction"),
+        "{twice:#}"
+    );
+    assert!(!says(twice, "advice", "sendOffsetsToTransaction"), "{twice:#}");
+    assert!(says(twice, "advice", "registered twice"), "{twice:#}");
+    let findings = told(true, false);
+    let twice = one(&findings, "resend-same-session");
+    assert!(!says(twice, "facts", "transactions of their own"), "{twice:#}");
+    assert!(says(twice, "wouldSettle", "whether both are of one transaction"), "{twice:#}");
+    // Before the abort nothing was written again because of it.
+    for one_batch in [true, false] {
+        let findings = told(false, one_batch);
+        assert!(of(&findings, "aborted-then-retried", "orders").is_empty(), "{findings:#?}");
+        let twice = one(&findings, "resend-same-session");
+        assert_eq!(twice["counts"]["surplusCommitted"], 0, "{twice:#}");
+    }
+}
+
+#[test]
 fn one_writer_under_newer_sequences_is_not_called_another_one() {
     // An aborted batch is written again by the same session, and by a later one.
     let spec = |epoch, sequence| {
@@ -255,6 +291,27 @@ fn one_writer_under_newer_sequences_is_not_called_another_one() {
     let words: Vec<&str> = page.split_whitespace().collect();
     let words = words.join(" ");
     assert!(words.contains("same records, written anew") && !words.contains("other writer"), "{page}");
+}
+
+#[test]
+fn a_retry_by_content_may_be_an_equal_event() {
+    let spec = |key: Option<&'static str>, sequence, time| {
+        batch()
+            .producer(1, 0, sequence)
+            .transactional()
+            .time(FIRST_TIME + time)
+            .record(key.map(|key| key.as_bytes().to_vec()), "21.5")
+    };
+    let told = |key: Option<&'static str>| {
+        let log = SegmentBuilder::new().batch(spec(key, 0, 0)).abort(1, 0);
+        let case = Case::new();
+        case.log("orders-0", log.batch(spec(key, 1, 900)).commit(1, 0));
+        one(&case.findings("auto"), "aborted-then-retried").clone()
+    };
+    let by_content = told(None);
+    assert!(rival(&by_content, "equal events").0, "{by_content:#}");
+    assert_eq!(by_content["confidence"], "likely");
+    assert_eq!(told(Some("sensor-1"))["confidence"], "certain");
 }
 
 #[test]

@@ -2,16 +2,29 @@
 //!
 //! Evidence: the abort marker over the earlier copy. Innocent by design (KIP-98): read_committed
 //! consumers never see it. That a later copy was written because of the abort is another matter: one of another
-//! producer that stands in front of the abort was not.
+//! producer that stands in front of the abort was not, and two copies in one aborted transaction were sent
+//! twice before it.
 
 use super::episode::Episode;
 use super::pair::Pair;
 use super::phrase::{records, session_life, were};
+use super::undetermined::{equal_by_chance, what_tells};
 use super::{Words, cause, concurrent, dropped, kept, lines};
 use crate::finding::{Alternative, Confidence, Visibility};
 
 pub(super) fn applies(pair: &Pair<'_>) -> bool {
-    pair.earlier.visibility == Visibility::Aborted
+    pair.earlier.visibility == Visibility::Aborted && !in_one_transaction(pair)
+}
+
+/// Whether one transaction was aborted with both copies in it: nothing was written again after it.
+fn in_one_transaction(pair: &Pair<'_>) -> bool {
+    let (earlier, later) = (&pair.earlier, &pair.later);
+    let marker = || pair.partition(earlier)?.aborted_by(earlier.producer_id, earlier.offset);
+    pair.same_batch()
+        || (pair.same_partition()
+            && pair.same_session()
+            && later.visibility == Visibility::Aborted
+            && marker().is_some_and(|marker| later.offset < marker))
 }
 
 /// Whether another producer wrote the later copy in front of the marker that aborted the earlier one. Beside the marker a
@@ -69,10 +82,20 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         ));
         facts.extend(sessions);
     }
+    // Without a key, equal events of two transactions look the same.
+    let by_chance = episode.is_as_by_chance();
+    let equal = if episode.is_by_content() {
+        Some(kept(
+            "equal events",
+            format!("{}: they may be different events with equal content", what_tells(episode)),
+        ))
+    } else {
+        by_chance.then(|| equal_by_chance(episode))
+    };
     let isolation =
         "consumers that must not see aborted records set isolation.level=read_committed".to_owned();
     Words {
-        confidence: if front > 0 { Confidence::Likely } else { Confidence::Certain },
+        confidence: if front > 0 || equal.is_some() { Confidence::Likely } else { Confidence::Certain },
         title: format!(
             "{} of aborted transactions in {} {} written {}{}",
             records(all),
@@ -102,6 +125,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             .then(|| rivals(front, lived, all))
             .into_iter()
             .flatten()
+            .chain(equal)
             .chain([dropped(
                 "duplicate for read_committed consumers",
                 "the earlier copies are aborted, so they see at most the later ones",

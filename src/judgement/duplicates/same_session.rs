@@ -66,9 +66,19 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             episode.surplus()
         ));
     }
-    let done_twice = episode.all(both_committed);
-    if done_twice {
-        facts.push("originals and copies are in committed transactions of their own".to_owned());
+    // One batch is of one transaction.
+    let committed = episode.all(both_committed);
+    let done_twice = committed && one_batch == 0;
+    if committed && in_one_go {
+        facts.push(
+            match one_batch {
+                1 => "the copy and what it repeats are in one committed transaction",
+                _ => "each copy is in one committed transaction with what it repeats",
+            }
+            .to_owned(),
+        );
+    } else if committed {
+        facts.push("originals and copies are in committed transactions".to_owned());
     }
     facts.extend(pairs_of(episode));
     // Without a key, equal events of one application look the same as a double send; so do those that say nothing
@@ -145,7 +155,12 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             dropped("pipeline-replay", "what is read again after a restart goes into another batch")
         }))
         .collect(),
-        would_settle: if in_one_go {
+        would_settle: if done_twice {
+            lines([
+                "whether both are of one transaction (dedup-audit dump shows the markers): then the application called send() twice in it",
+                "the application's log: commits that were given up on, and what it did again",
+            ])
+        } else if in_one_go {
             lines(["the application's code around send(), and whether its input holds these events twice"])
         } else {
             lines([
