@@ -336,6 +336,34 @@ fn a_transactional_session_of_a_higher_epoch_may_be_the_same_run() {
 }
 
 #[test]
+fn a_session_that_goes_on_between_the_copies_was_not_restarted() {
+    let bare = |log: SegmentBuilder, order: i64, time: i64| {
+        let spec = batch().time(FIRST_TIME + time);
+        log.batch(spec.record(format!("order-{order}"), format!("amount {order}")))
+    };
+    let told = |turns: bool| {
+        let log = (0..8).fold(SegmentBuilder::new(), |log, at: i32| {
+            let order = 3 * i64::from(at);
+            let log = write(log, (0, 3 * at), 20 * order, order..order + 3);
+            if turns { bare(log, order, 20 * order + 10) } else { log }
+        });
+        let log = if turns { log } else { (0..8).fold(log, |log, at| bare(log, 3 * at, 9_000 + at)) };
+        let case = Case::new();
+        case.log("orders-0", log);
+        case.findings("record-key")
+    };
+    let findings = told(true);
+    let repeats = one(&findings, "duplicate-undetermined");
+    let (kept, why) = rival(repeats, "resend-new-session");
+    assert!(!kept && why.contains("went on behind copies 7 times"), "{repeats:#}");
+    assert!(rival(repeats, "concurrent-producers").0, "{repeats:#}");
+    assert!(
+        of(&told(false), "duplicate-undetermined", "orders").is_empty(),
+        "one writer behind all is a restart"
+    );
+}
+
+#[test]
 fn a_producer_that_is_transactional_in_one_partition_alone_is_of_two_clusters() {
     let log = write(SegmentBuilder::new(), (0, 0), 0, 0..10);
     let case = Case::new();

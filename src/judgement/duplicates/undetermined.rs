@@ -12,6 +12,8 @@ use super::phrase::{are, are_in_old_formats, delay, pairs_of, records};
 use super::{Words, borders, connectors, dropped, kept, lines};
 use crate::finding::phrase::moments;
 use crate::finding::{Alternative, Code, Confidence, Level};
+use crate::units::Offset;
+use std::collections::BTreeMap;
 
 /// Events in a row that no coincidence brings.
 const ROW: usize = 3;
@@ -75,6 +77,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
     facts.extend(pairs_of(episode));
     let inside = borders::begins_inside(episode);
     facts.extend(inside.clone());
+    let turns = turns(episode);
     let mut alternatives = Vec::new();
     let other_session = "the two are of different producer sessions";
     if same_time > 0 {
@@ -84,8 +87,9 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             Some(reader) => kept("pipeline-replay", format!("{why}, and {reader}")),
             None => kept("pipeline-replay", why),
         });
-        alternatives.push(kept(
-            "resend-new-session",
+        alternatives.push(restart(
+            episode,
+            turns,
             "a restart that repeats its last input keeps the times where the application sets them",
         ));
         alternatives.push(if of_two {
@@ -115,8 +119,7 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
         } else {
             kept("resend-same-session", "an application that sends again writes a new time")
         });
-        alternatives
-            .push(kept("resend-new-session", "a restart that repeats its last input writes a new time"));
+        alternatives.push(restart(episode, turns, "a restart that repeats its last input writes a new time"));
         alternatives.push(kept(
             "pipeline-replay",
             "so does a pipeline, or a job that drives events again, where it does not keep the times of its input",
@@ -130,6 +133,8 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
             "two instances that work on the same events and set the record times themselves look the same"
         } else if both_bare == episode.surplus() {
             "two instances without producer id that work on the same events look the same"
+        } else if turns >= ROW {
+            "copies and originals take turns, as two live writers do that work on the same events"
         } else {
             "nothing shows that the writer of the copies had begun behind the originals: it may be a second live instance"
         },
@@ -189,6 +194,34 @@ pub(super) fn words(episode: &Episode<'_>) -> Words {
                 },
             ]))
             .collect(),
+    }
+}
+
+/// How often an original stands behind the copy before it: then neither of the two writers was done.
+fn turns(episode: &Episode<'_>) -> usize {
+    let mut last: BTreeMap<u32, Offset> = BTreeMap::new();
+    let mut number = 0;
+    for pair in episode.pairs() {
+        let before = last.insert(pair.later.partition, pair.later.offset);
+        let is_turn = before.is_some_and(|before| before < pair.earlier.offset && before < pair.later.offset);
+        number += usize::from(is_turn && pair.same_partition());
+    }
+    number
+}
+
+/// A restart as what may have written the copies.
+fn restart(episode: &Episode<'_>, turns: usize, why: &'static str) -> Alternative {
+    let of_one = episode.all(|pair| pair.earlier.session.is_some() && !pair.later.producer_id.is_protected());
+    match episode.sessions().as_slice() {
+        [only] if of_one && turns >= ROW => dropped(
+            "resend-new-session",
+            format!(
+                "session {} wrote the originals and went on behind copies {turns} times: it was not started again, and its \
+                 restart wrote none of them",
+                only.name
+            ),
+        ),
+        _ => kept("resend-new-session", why),
     }
 }
 
