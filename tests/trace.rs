@@ -397,3 +397,16 @@ fn a_topic_of_the_same_name_that_lacks_the_key_is_not_told_to_have_it() {
         "{text}"
     );
 }
+
+#[test]
+fn a_judgement_by_one_key_says_that_scan_sees_more() {
+    // The first writer lives on: order 3 alone does not tell a restart from a second instance.
+    let root = log(SegmentBuilder::new()
+        .batch(batch().producer(7, 0, 0).record("order-1", "a").record("order-2", "b").record("order-3", "c"))
+        .batch(batch().producer(8, 0, 0).record("order-3", "c"))
+        .batch(batch().producer(7, 0, 3).record("order-4", "d")));
+    let (answer, _) = json(&root, &["order-3"]);
+    assert_eq!(answer["details"][0]["confidence"], "possible", "{answer:#}");
+    let page = words(&root, &["order-3"]);
+    assert!(page.contains("scan judges by all its copies"), "{page}");
+}

@@ -14,7 +14,7 @@ use super::model::Visibility;
 use super::table::of_answer;
 use super::wording::{self, Zone, counted, later, listed, number, opening};
 use super::zoned::told;
-use crate::finding::{BusinessKey, Copy, Event, Finding, in_turn};
+use crate::finding::{BusinessKey, Confidence, Copy, Event, Finding, in_turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -591,5 +591,18 @@ fn findings(page: &mut Page, trace: &Trace) {
                 ),
             );
         }
+        if is_open(finding) {
+            page.item(2, &format!("{JUDGED_WITH_MORE}."));
+        }
     }
+}
+
+/// What a judgement by one key leaves to one by all copies of the incident.
+const JUDGED_WITH_MORE: &str = "One key shows less than the whole incident: scan judges by all its copies, and may name one of what is not excluded here";
+
+/// Whether a finding rests on one key alone and leaves more than one explanation.
+fn is_open(finding: &Finding) -> bool {
+    finding.level.is_some()
+        && finding.confidence != Confidence::Certain
+        && finding.alternatives.iter().any(|rival| rival.kept)
 }
