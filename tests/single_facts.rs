@@ -234,7 +234,9 @@ fn what_another_partition_shows_as_committed_is_not_open_and_not_to_be_aborted()
         assert!(open["facts"].to_string().contains("was committed in ledger-entries-1 (marker at offset 9"));
         assert!(!open.to_string().contains("may be running"), "{open:#}");
         let rivals = open["alternatives"].as_array().unwrap();
-        assert!(rivals.iter().all(|rival| rival["kept"] == false), "{open:#}");
+        // The log ends below its high watermark: the marker may have stood there.
+        let mut others = rivals.iter().filter(|rival| rival["code"] != "lost marker");
+        assert!(others.all(|rival| rival["kept"] == false), "{open:#}");
     }
 }
 
