@@ -7,8 +7,8 @@
 use super::coordinator::{Fate, Told};
 use super::draft::at;
 use super::transactions::Placed;
+use crate::facts::TimestampType;
 use crate::finding::phrase::duration;
-use crate::format::TimestampType;
 
 /// `transaction.max.timeout.ms` by default, and the five minutes after which Kafka's own tool calls
 /// a transaction hanging.
