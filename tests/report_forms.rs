@@ -253,6 +253,11 @@ fn two_topics_of_one_name_are_told_apart_in_the_terminal() {
     }
     let lanes = text.lines().find(|line| line.starts_with("Lanes")).expect("they are drawn");
     assert!(lanes.contains("orders-0 ("), "{lanes}");
+    let ticket = written(&report, markdown::write);
+    for said in ["**One event** are records when `orders`", "**Readers** get of `orders`"] {
+        assert!(ticket.contains(&format!("{said} (in orders-0): ")), "{ticket}");
+    }
+    assert!(ticket.matches("; `orders` (topic id tTsEYh8sSwGLKTStVHJEyw): ").count() == 1, "{ticket}");
     report.topics[1].topic_id = report.topics[0].topic_id.clone();
     let text = table_of(&report, 200);
     assert!(text.contains("Protection  orders (in copy/orders-0): "), "{text}");

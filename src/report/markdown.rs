@@ -12,7 +12,7 @@ use super::escape::{self, Terminal};
 use super::fold::{Folded, fold};
 use super::how_read::{self, HowRead, amount};
 use super::model::{Chosen, DamageReport, Report, TopicReport};
-use super::table::{in_order, most, provisional, readers_by_topic, singles, writer};
+use super::table::{Names, in_order, most, provisional, readers_by_topic, singles, writer};
 use super::verdict::{agreement, duplicates, worst};
 use super::wording::{
     Zone, absent_by_topic, business_key, counted, listed, name, number, opening, parts_of, redacted,
@@ -427,6 +427,7 @@ fn row(key: &str, copy: &Copy, zone: &Zone) -> String {
 /// What makes two records one event in the topics that findings about copies are about.
 fn identities(report: &Report, is_told: impl Fn(&TopicReport) -> bool) -> Option<String> {
     let topics: Vec<_> = report.topics.iter().filter(|topic| !topic.internal && is_told(topic)).collect();
+    let names = Names::of(report);
     let shown = most(NOTES, topics.len());
     let mut said: Vec<String> = topics
         .iter()
@@ -437,7 +438,7 @@ fn identities(report: &Report, is_told: impl Fn(&TopicReport) -> bool) -> Option
                 Chosen::User => "as asked",
                 Chosen::Auto | Chosen::Other(_) => "chosen by the tool",
             };
-            Some(format!("{}: {} ({who})", code(&topic.topic), text(&agreement(&identity.key, report))))
+            Some(format!("{}: {} ({who})", called(topic, &names), text(&agreement(&identity.key, report))))
         })
         .collect();
     if topics.len() > shown {
@@ -446,12 +447,20 @@ fn identities(report: &Report, is_told: impl Fn(&TopicReport) -> bool) -> Option
     (!said.is_empty()).then(|| format!("**One event** are records when {}.", said.join("; ")))
 }
 
+/// The name of a topic, and which it is where another one has the same.
+fn called(topic: &TopicReport, names: &Names<'_>) -> String {
+    format!("{}{}", code(&topic.topic), text(&names.which(topic)))
+}
+
 /// What readers of each topic get, where several were read.
 fn readers(report: &Report) -> Option<String> {
-    let topics = readers_by_topic(report);
+    let (topics, names) = (readers_by_topic(report), Names::of(report));
     let shown = most(NOTES, topics.len());
-    let mut said: Vec<String> =
-        topics.iter().take(shown).map(|(topic, seen)| format!("{}: {}", code(topic), text(seen))).collect();
+    let mut said: Vec<String> = topics
+        .iter()
+        .take(shown)
+        .map(|(topic, seen)| format!("{}: {}", called(topic, &names), text(seen)))
+        .collect();
     if topics.len() > shown {
         said.push(format!("{} in the JSON report", counted((topics.len() - shown) as u64, "more topic")));
     }

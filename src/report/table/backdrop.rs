@@ -34,12 +34,12 @@ fn ordinary(report: &Report) -> Vec<&TopicReport> {
 }
 
 /// How topics are called where others of the same name were given, too: by topic id, else by directory.
-pub(super) struct Names<'r> {
+pub(in crate::report) struct Names<'r> {
     topics: BTreeMap<&'r str, Vec<&'r TopicReport>>,
 }
 
 impl<'r> Names<'r> {
-    pub(super) fn of(report: &'r Report) -> Self {
+    pub(in crate::report) fn of(report: &'r Report) -> Self {
         let mut topics: BTreeMap<&str, Vec<&TopicReport>> = BTreeMap::new();
         for topic in &report.topics {
             topics.entry(&topic.topic).or_default().push(topic);
@@ -52,7 +52,7 @@ impl<'r> Names<'r> {
     }
 
     /// ` (topic id …)` where the name alone does not tell the topic.
-    pub(super) fn which(&self, topic: &TopicReport) -> String {
+    pub(in crate::report) fn which(&self, topic: &TopicReport) -> String {
         let namesakes = self.topics.get(topic.topic.as_str()).map_or(&[][..], Vec::as_slice);
         if namesakes.len() < 2 {
             return String::new();
@@ -316,8 +316,9 @@ pub(super) fn readers(page: &mut Page, report: &Report) {
         page.hanging(0, &label(""), &format!("read_uncommitted: {}", seen(&both.read_uncommitted)));
     }
     let by_topic = readers_by_topic(report);
-    for (name, said) in by_topic.iter().take(most(READERS, by_topic.len())) {
-        page.hanging(0, &label(""), &format!("{name}: {said}"));
+    let names = Names::of(report);
+    for (topic, said) in by_topic.iter().take(most(READERS, by_topic.len())) {
+        page.hanging(0, &label(""), &format!("{}: {said}", names.of_topic(topic)));
     }
     let rest = by_topic.len().saturating_sub(most(READERS, by_topic.len())) as u64;
     if rest > 0 {
@@ -330,25 +331,24 @@ pub(super) fn readers(page: &mut Page, report: &Report) {
 }
 
 /// What readers of each topic get, most repeats first; nothing where there is one topic.
-pub(in crate::report) fn readers_by_topic(report: &Report) -> Vec<(String, String)> {
-    let names = Names::of(report);
+pub(in crate::report) fn readers_by_topic<'r>(report: &'r Report) -> Vec<(&'r TopicReport, String)> {
     let mut topics: Vec<&TopicReport> = ordinary(report);
     topics.retain(|topic| topic.visibility.read_uncommitted.records > 0);
     if topics.len() < 2 {
         return Vec::new();
     }
     topics.sort_by_key(|topic| Reverse(topic.visibility.read_uncommitted.repeated_key_records));
-    let of_topic = |topic: &&TopicReport| {
-        let (told, both) = (Told::of([*topic]), &topic.visibility);
+    let of_topic = |topic: &'r TopicReport| {
+        let (told, both) = (Told::of([topic]), &topic.visibility);
         let said = if both.read_committed == both.read_uncommitted {
             seen(&both.read_committed, told)
         } else {
             let [committed, all] = [&both.read_committed, &both.read_uncommitted].map(|one| seen(one, told));
             format!("read_committed {committed}; read_uncommitted {all}")
         };
-        (names.of_topic(topic), said)
+        (topic, said)
     };
-    topics.iter().map(of_topic).collect()
+    topics.into_iter().map(of_topic).collect()
 }
 
 /// What is counted where events are: keys, or contents where the content is what identifies.

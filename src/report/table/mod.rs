@@ -17,7 +17,7 @@ mod reconcile;
 pub(super) mod singles;
 mod timeline;
 
-pub(super) use backdrop::{provisional, readers_by_topic};
+pub(super) use backdrop::{Names, provisional, readers_by_topic};
 pub use compare::{Events, write as write_compared};
 pub(super) use copies::{what, writer};
 pub(super) use coverage::of_answer;
