@@ -333,6 +333,8 @@ fn a_transactional_session_of_a_higher_epoch_may_be_the_same_run() {
     let again = one(&findings, "resend-new-session");
     let (kept, why) = rival(again, "epoch bump in one run");
     assert!(kept && why.contains("KIP-360"), "{again:#}");
+    // An application may set the times of its records.
+    assert!(says(again, "wouldSettle", "UTC), by the clients' own times: restarts"), "{again:#}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::undetermined::{equal_but_for, equal_by_chance, names_the_event, what_
 use super::{Words, cause, dropped, kept, lines};
 use crate::finding::phrase::moment;
 use crate::finding::{Confidence, Level, Visibility};
-use crate::relations::{SessionNote, SessionSpan};
+use crate::relations::{SessionNote, SessionSpan, TimeSource};
 use crate::units::Sequence;
 use std::sync::Arc;
 
@@ -366,9 +366,14 @@ fn between(episode: &Episode<'_>) -> String {
     let told = ends.and_then(|(end, begin)| Some((moment(end)?, moment(begin)?)));
     match told.filter(|_| own_times) {
         Some((end, begin)) => {
+            // Of times that applications may set nothing tells how far they are from the restart.
+            let by_clients =
+                episode.pairs().any(|pair| pair.later.timestamp_type != TimeSource::LogAppendTime);
             format!(
-                "between the end of session {} ({end}) and the beginning of {} ({begin})",
-                earlier.name, later.name
+                "between the end of session {} ({end}) and the beginning of {} ({begin}){}",
+                earlier.name,
+                later.name,
+                if by_clients { ", by the clients' own times" } else { "" }
             )
         }
         None => format!("when session {} began", later.name),
