@@ -1550,3 +1550,85 @@ fn two_clusters_hold_no_replicas_of_each_other() {
         2
     );
 }
+
+/// A source with a batch of each list of records, and a mirror.
+fn source_and_mirror(source: &[&[(&str, &str)]], mirror: &[&[(&str, &str)]]) -> [Vec<u8>; 2] {
+    [source, mirror].map(|batches| {
+        let log = batches.iter().fold(SegmentBuilder::new(), |log, records| {
+            log.batch(records.iter().fold(batch(), |spec, (key, value)| spec.record(*key, *value)))
+        });
+        log.bytes()
+    })
+}
+
+fn as_mirror([source, mirror]: [&[u8]; 2], status: i32) -> Value {
+    let home = tempfile::tempdir().unwrap();
+    let paths = [("a/orders-0", source), ("b/east.orders-0", mirror)].map(|(name, log)| {
+        let directory = home.path().join(name);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("00000000000000000000.log"), log).unwrap();
+        directory.parent().unwrap().to_owned()
+    });
+    told(&paths, &["--mirror", "orders=east.orders"], status)["pairs"][0].take()
+}
+
+#[test]
+fn bytes_that_cannot_be_read_excuse_no_more_records_than_have_room_in_them() {
+    let names: Vec<String> = (0..200).map(|number| format!("order-{number}")).collect();
+    let records: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "v")).collect();
+    let batches: Vec<&[(&str, &str)]> = records.chunks(10).collect();
+    let [whole, _] = source_and_mirror(&batches, &[]);
+    let [begun, _] = source_and_mirror(&batches[..2], &[]);
+    let [next, _] = source_and_mirror(&batches[..3], &[]);
+    // The end of the begin of a batch, none of its records, and what was never begun.
+    let torn = &whole[..begun.len() + 20];
+    let mirror = as_mirror([&whole, torn], 1)["mirror"].take();
+    assert_eq!((&mirror["missing"], &mirror["missingUnreadable"]), (&json!(180), &json!(10)));
+    let mirror = as_mirror([torn, &whole], 1)["mirror"].take();
+    assert_eq!((&mirror["extra"], &mirror["surplusUnreadable"]), (&json!(180), &json!(10)));
+    // A batch that was begun, and nothing behind it.
+    let mirror = as_mirror([&next, torn], 3)["mirror"].take();
+    assert_eq!((&mirror["missing"], &mirror["missingUnreadable"]), (&json!(10), &json!(10)));
+    // Between batches that can be read the offsets tell how many there were.
+    let mut rotten = whole.clone();
+    rotten[begun.len() + 70] ^= 1;
+    let [more, _] = source_and_mirror(
+        &[&batches[..3], &[&[("one", "more"), ("and", "one")]], &batches[3..]].concat(),
+        &[],
+    );
+    let mirror = as_mirror([&whole, &rotten], 3)["mirror"].take();
+    assert_eq!((&mirror["missing"], &mirror["missingUnreadable"]), (&json!(10), &json!(10)));
+    let mirror = as_mirror([&more, &rotten], 1)["mirror"].take();
+    assert_eq!((&mirror["missing"], &mirror["missingUnreadable"]), (&json!(12), &json!(10)));
+}
+
+#[test]
+fn of_equal_records_those_are_left_over_that_would_stand_in_a_rotten_batch() {
+    let [first, second]: [&[(&str, &str)]; 2] =
+        [&[("k0", "a"), ("k1", "same"), ("k2", "c")], &[("k3", "d"), ("k4", "e"), ("k1", "same")]];
+    let [mut rotten, whole] = source_and_mirror(&[first, second], &[first, second]);
+    rotten[70] ^= 1;
+    let pair = as_mirror([&rotten, &whole], 3);
+    let mirror = &pair["mirror"];
+    assert_eq!(mirror["surplusUnreadable"], 3);
+    assert_eq!(mirror["mapping"], json!([{ "firstA": 3, "lastA": 5, "firstB": 3, "records": 3 }]));
+    assert!(pair["onlyB"].as_array().unwrap().iter().all(|range| range["what"] == "unreadable"));
+    assert_eq!(as_mirror([&whole, &rotten], 3)["mirror"]["missingUnreadable"], 3);
+
+    // Doors that are open or closed: of no record it is certain which it is.
+    let doors: Vec<(&str, &str)> = (0_u32..200)
+        .map(|at| {
+            let door = ["north", "east", "south", "west"][usize::try_from(at % 4).unwrap()];
+            (door, if at * at % 7 > 2 { "open" } else { "closed" })
+        })
+        .collect();
+    let of = |size| doors.chunks(size).collect::<Vec<_>>();
+    let [mut rotten, whole] = source_and_mirror(&of(8), &of(5));
+    let [before, _] = source_and_mirror(&of(8)[..12], &[]);
+    rotten[before.len() + 70] ^= 1;
+    let pair = as_mirror([&rotten, &whole], 3);
+    assert_eq!(pair["mirror"]["surplusUnreadable"], 8);
+    let only = &pair["onlyB"].as_array().unwrap();
+    assert_eq!((only.len(), &only[0]["firstOffset"], &only[0]["lastOffset"]), (1, &json!(96), &json!(103)));
+    assert_eq!(as_mirror([&whole, &rotten], 3)["mirror"]["missingUnreadable"], 8);
+}

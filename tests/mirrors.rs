@@ -365,3 +365,82 @@ fn what_is_planted_in_a_mirror_is_found() {
         }
     }
 }
+
+/// A log of events in batches of up to `most`, and where each batch begins and ends with the records in it.
+fn in_batches(dice: &mut Dice, events: &[Event], most: usize) -> (Vec<u8>, Vec<(usize, usize, u64)>) {
+    let (mut log, mut places, mut begin) = (SegmentBuilder::new(), Vec::new(), 0);
+    let mut left = events;
+    while !left.is_empty() {
+        let (now, later) = left.split_at(left.len().min(1 + dice.below(most)));
+        let spec = now.iter().fold(batch(), |spec, event| {
+            spec.record(event.key.as_str(), event.value.as_ref().map(|value| value.as_bytes().to_vec()))
+        });
+        log = log.batch(spec);
+        let end = log.clone().bytes().len();
+        places.push((begin, end, u64::try_from(now.len()).unwrap()));
+        (left, begin) = (later, end);
+    }
+    (log.bytes(), places)
+}
+
+#[test]
+fn rotten_batches_take_as_many_records_as_they_held_and_accuse_nobody() {
+    for seed in 0..160 {
+        let dice = &mut Dice::new(seed);
+        // From a state that is told again and again to one that hardly ever is.
+        let (keys, values) = ([1, 3, 40][dice.below(3)], [2, 4, 400][dice.below(3)]);
+        let events: Vec<Event> = (0..20 + dice.below(80))
+            .map(|_| Event {
+                key: format!("k{}", dice.below(keys)),
+                value: Some(format!("v{}", dice.below(values))),
+            })
+            .collect();
+        let mut copied = events.clone();
+        let is_planted = dice.percent(30);
+        if is_planted {
+            let extra = Event { key: "planted".to_owned(), value: Some("planted".to_owned()) };
+            copied.insert(dice.below(copied.len() + 1), extra);
+        }
+        let (source, in_source) = in_batches(dice, &events, 6);
+        let (mirror, in_mirror) = in_batches(dice, &copied, 4);
+        let (mut logs, places) = ([source, mirror], [in_source, in_mirror]);
+        // What was planted may not rot.
+        let side = if is_planted { 0 } else { dice.below(2) };
+        let rotten: BTreeSet<usize> = (0..=dice.below(2)).map(|_| dice.below(places[side].len())).collect();
+        let ends = rotten.contains(&(places[side].len() - 1));
+        let mut lost = 0;
+        for &at in &rotten {
+            let (begin, end, records) = places[side][at];
+            logs[side][begin + 61 + dice.below(end - begin - 61)] ^= 1 << dice.below(8);
+            lost += records;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|name| folder.path().join(name));
+        for ((path, name), log) in paths.iter().zip(["orders-0", "east.orders-0"]).zip(&logs) {
+            fs::create_dir_all(path.join(name)).unwrap();
+            fs::write(path.join(name).join("00000000000000000000.log"), log).unwrap();
+        }
+        let names =
+            PairNames { topics: vec![TopicPair { a: "orders".to_owned(), b: "east.orders".to_owned() }] };
+        let told =
+            audit::side_by_side(&AuditOptions::over(paths.to_vec()), &paths, &names, usize::MAX).unwrap();
+        let pair = &told.compared.pairs[0];
+        let mirror = pair.mirror.as_ref().unwrap();
+        let said = format!("seed {seed}, side {side}, batches {rotten:?}: {mirror:?}");
+        let unreadable = [mirror.missing_unreadable, mirror.surplus_unreadable];
+        let mut expected = [0; 2];
+        expected[1 - side] = lost;
+        if is_planted {
+            assert!(!told.compared.all_equal() || ends, "{said}");
+            assert!(unreadable[1] == lost || ends && unreadable[1] == lost + 1, "{said}");
+            continue;
+        }
+        assert!(told.compared.all_equal() && !told.compared.all_compared(), "{said}");
+        assert_eq!(unreadable, expected, "{said}");
+        assert_eq!((mirror.other_order, mirror.other_newest), (0, 0), "{said}");
+        // One place leaves no doubt which of equal records stand for which.
+        if rotten.len() == 1 && values == 2 {
+            assert!(mirror.mapping.iter().all(|run| run.first_a == run.first_b), "{said}");
+        }
+    }
+}

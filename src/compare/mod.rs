@@ -29,6 +29,7 @@ mod marks;
 mod merge;
 mod newest;
 mod outcome;
+mod room;
 mod sketch;
 
 pub use fate::{Fate, Loss, Tail, TailFate, fate};
@@ -39,6 +40,7 @@ pub use outcome::{
     Comparison, Deciding, DecidingKind, Difference, DifferenceKind, Epochs, Equal, Missing, Rest, Side,
     Stretch, Writers,
 };
+pub use room::Batches;
 pub use sketch::Sketch;
 
 use crate::input::ReadMode;

@@ -3,8 +3,8 @@
 //! A transaction withholds it; retention or a cleaner may have taken its counterpart; or that one may stand in
 //! bytes that cannot be read. Where it would stand, the records beside it tell that have one.
 //!
-//! More than the other log can have lost it has not lost: each record had an offset. Which of them it never held
-//! nobody can tell then, only how many.
+//! More than the other log can have lost it has not lost: each record had an offset, and bytes that cannot be read
+//! hold no more than has room in them. Which of them it never held nobody can tell then, only how many.
 //!
 //! No cleaner takes the newest value of a key, nor a tombstone above an older value: these are asked for key by
 //! key ([`Newest`]). And whatever was removed from the front of a log, the newest record of a key stands at its end:
@@ -15,6 +15,7 @@ use super::fate::{Fate, Kind, Marks};
 use super::mirror::Logs;
 use super::pairs::{DirPair, Siblings};
 use super::settle::Noted;
+use super::unread::Unread;
 use crate::compare::Newest;
 use crate::units::Offset;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +80,12 @@ pub(super) struct Excuses<'a> {
 
 impl<'a> Excuses<'a> {
     /// With the other partitions of both topics where records of one may stand in another.
-    pub(super) fn of(pair: DirPair, siblings: Option<&Siblings>, logs: Logs<'a>, noted: &Noted) -> Self {
+    pub(super) fn of(
+        (number, pair): (u32, DirPair),
+        siblings: Option<&Siblings>,
+        logs: Logs<'a>,
+        noted: &Noted,
+    ) -> Self {
         let sides = [pair.a, pair.b];
         let [others_a, others_b] =
             siblings.map_or([&[][..]; 2], |siblings| [&siblings.a[..], &siblings.b[..]]);
@@ -103,8 +109,8 @@ impl<'a> Excuses<'a> {
             pair,
             logs,
             room: [gone(pair.b, others_b), gone(pair.a, others_a)],
-            unread: sides.map(|at| Unread::of(logs, at)),
-            holes: sides.map(|at| Unread::at(logs.holes(at).collect())),
+            unread: noted.unread.get(&number).cloned().unwrap_or_default(),
+            holes: sides.map(|at| Unread::at(logs.holes(at))),
             newest,
             stale: <[BTreeSet<u64>; 2]>::default(),
             told: BTreeSet::new(),
@@ -153,10 +159,15 @@ impl<'a> Excuses<'a> {
             && (was_cleaned || self.logs.lost_its_head(source) || others.any(|&log| were_removed(log)))
     }
 
-    /// Whether which of equal records stand for which is not certain: some of the source are gone, and the mirror may lag.
+    /// Whether which of equal records stand for which is not certain: some of the source are gone or cannot be read, and
+    /// some of the mirror as well, or it may lag.
     pub(super) fn is_uncertain(&self) -> bool {
-        let source = self.pair.a;
-        self.may_lag && (self.logs.cleaned_below(source).is_some() || self.logs.lost_its_head(source))
+        let [source, mirror] = [self.pair.a, self.pair.b];
+        let are_removed = |log: usize| self.logs.cleaned_below(log).is_some() || self.logs.lost_its_head(log);
+        let [damaged_a, damaged_b] = [source, mirror].map(|log| self.logs.is_damaged(log));
+        self.may_lag && (are_removed(source) || damaged_a)
+            || damaged_a && (damaged_b || are_removed(mirror))
+            || damaged_b && are_removed(source)
     }
 
     /// Notes that it is told of a record that stands alone.
@@ -205,9 +216,6 @@ impl<'a> Excuses<'a> {
         if let Some(below) = self.logs.cleaned_below(self.pair.a) {
             cleaned_b.note(fate.to, fate.at, below);
         }
-        let [unread_a, unread_b] = &mut self.unread;
-        unread_a.note(fate.at, fate.to);
-        unread_b.note(fate.to, fate.at);
         let [holes_a, holes_b] = &mut self.holes;
         holes_a.note(fate.at, fate.to);
         holes_b.note(fate.to, fate.at);
@@ -297,8 +305,8 @@ impl<'a> Excuses<'a> {
 
     fn excuse(&mut self, fate: Fate) -> Excuse {
         if !std::mem::replace(&mut self.closed, true) {
-            for unread in self.unread.iter_mut().chain(&mut self.holes) {
-                unread.close();
+            for holes in &mut self.holes {
+                holes.close(|_| u64::MAX);
             }
         }
         let (side, own, other) = match fate.kind {
@@ -348,7 +356,7 @@ impl<'a> Excuses<'a> {
         if cleaner == Cleaner::MayHave && self.has_room(side, fate) {
             return Excuse::Removed;
         }
-        if self.unread.get(1 - side).is_some_and(|unread| unread.may_hold(fate.at)) {
+        if self.unread.get_mut(1 - side).is_some_and(|unread| unread.take(fate.at)) {
             return Excuse::Unreadable;
         }
         match cleaner {
@@ -480,97 +488,5 @@ impl Cleaned {
     fn holds(&self, at: Offset, gap: Option<Offset>) -> bool {
         let is_before = self.last.is_some_and(|last| at < last);
         is_before || gap > self.counterpart && self.behind.is_none_or(|behind| at < behind)
-    }
-}
-
-/// The places of a log that cannot be read, or in which nothing stands, and what stands in the other one for the records beside them.
-#[derive(Debug, Default)]
-struct Unread {
-    places: Vec<Spot>,
-    /// Between which records of the other log their counterparts would stand, in order and apart; known when
-    /// nothing more is noted.
-    between: Vec<(Offset, Offset)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Spot {
-    /// No record that was read stands from here up to the next one that was.
-    from: Offset,
-    /// The last record before it that has a counterpart, with that one.
-    before: Option<(Offset, Offset)>,
-    /// The first behind it.
-    behind: Option<(Offset, Offset)>,
-}
-
-impl Unread {
-    fn of(logs: Logs<'_>, at: usize) -> Self {
-        let (Some(subject), Some(outcome)) = (logs.subjects.get(at), logs.outcomes.get(at)) else {
-            return Self::default();
-        };
-        let missing = outcome.damage.iter().filter(|(_, damage)| damage.records_missing);
-        let from = missing.filter_map(|(segment, damage)| {
-            let base = subject.segments.get(*segment).map(|segment| segment.base);
-            damage.first_offset.or(damage.last_offset).or(base)
-        });
-        Self::at(from.collect())
-    }
-
-    fn at(mut from: Vec<Offset>) -> Self {
-        from.sort_unstable();
-        from.dedup();
-        let places = from.into_iter().map(|from| Spot { from, before: None, behind: None });
-        Self { places: places.collect(), between: Vec::new() }
-    }
-
-    /// Notes a record of this log, and the one that stands for it.
-    fn note(&mut self, own: Offset, counterpart: Offset) {
-        let at = self.places.partition_point(|place| place.from <= own);
-        if let Some(place) = self.places.get_mut(at)
-            && place.before.is_none_or(|(known, _)| known < own)
-        {
-            place.before = Some((own, counterpart));
-        }
-        if let Some(place) = at.checked_sub(1).and_then(|at| self.places.get_mut(at))
-            && place.behind.is_none_or(|(known, _)| own < known)
-        {
-            place.behind = Some((own, counterpart));
-        }
-    }
-
-    /// Nothing more is noted: places without a record in between share those around them.
-    fn close(&mut self) {
-        let mut before = None;
-        for place in &mut self.places {
-            before = place.before.or(before);
-            place.before = before;
-        }
-        let mut behind = None;
-        for place in self.places.iter_mut().rev() {
-            behind = place.behind.or(behind);
-            place.behind = behind;
-        }
-        let mut between: Vec<(Offset, Offset)> = self.places.iter().map(Spot::between).collect();
-        between.sort_unstable();
-        for (low, high) in between {
-            match self.between.last_mut() {
-                Some((_, end)) if low < *end => *end = (*end).max(high),
-                _ => self.between.push((low, high)),
-            }
-        }
-    }
-
-    /// Whether the counterpart of a record of the other log may stand there.
-    fn may_hold(&self, at: Offset) -> bool {
-        let next = self.between.partition_point(|(low, _)| *low < at);
-        next.checked_sub(1).and_then(|one| self.between.get(one)).is_some_and(|(_, high)| at < *high)
-    }
-}
-
-impl Spot {
-    /// Between which records of the other log what stood here would stand.
-    fn between(&self) -> (Offset, Offset) {
-        let before = self.before.map_or(Offset(i64::MIN), |(_, counterpart)| counterpart);
-        let behind = self.behind.map_or(Offset(i64::MAX), |(_, counterpart)| counterpart);
-        (before.min(behind), before.max(behind))
     }
 }

@@ -4,7 +4,8 @@
 //! and so on; those of aborted and open transactions after all others, because a mirror that reads
 //! what is committed never saw them: what it shows of these alone it has from a consumer that reads uncommitted, the
 //! default of one (`isolation.level`; KAFKA-14021 is why `MirrorSourceConnector` asks for another). Where retention or a cleaner has been at work the last is matched with the
-//! last: what is gone is gone from the front. What is left over of the source is missing, though the mirror may have
+//! last: what is gone is gone from the front. Where bytes of one cannot be read, those of the other are left over that
+//! would stand there, by the records beside them of which both hold as many. What is left over of the source is missing, though the mirror may have
 //! it in another partition; what is left over of the mirror is repeated
 //! where the source has the record at all, in another partition where it
 //! has it there, else extra. Rows come in the order of their digests, so
@@ -17,13 +18,14 @@ use super::excuses::{Excuse, Excuses};
 use super::fate::{Fate, Kind, Marks};
 use super::order::Order;
 use super::pairs::{DirPair, MatchedBy, Siblings};
-use super::settle::{Found, Held, Noted, Partners, settle};
+use super::settle::{Found, Held, Noted, Partners, Settling, settle};
 use crate::candidates::{Fingerprint, RowStore};
+use crate::compare::Batches;
 use crate::error::AuditError;
 use crate::facts::{HoleKind, Outcome};
 use crate::keys::KeySpec;
 use crate::report::compare::{Mapped, Mirror, Range};
-use crate::spill::Share;
+use crate::spill::{Share, Sorter};
 use crate::units::Offset;
 use std::collections::BTreeMap;
 
@@ -102,6 +104,15 @@ impl Logs<'_> {
     /// Whether bytes of it cannot be read in which records may stand.
     pub(super) fn is_damaged(self, at: usize) -> bool {
         self.outcomes.get(at).is_some_and(|of| of.damage.iter().any(|(_, damage)| damage.records_missing))
+    }
+
+    /// How its batches are packed.
+    pub(super) fn batches(self, at: usize) -> Batches {
+        let log = self.subjects.get(at).zip(self.outcomes.get(at));
+        let log =
+            log.and_then(|(subject, outcome)| compared::read_whole(subject, outcome, self.options.limits));
+        let stop = || self.options.watch.is_stopped();
+        log.map(|log| Batches::of(&log, self.options.mode, &stop)).unwrap_or_default()
     }
 
     /// Whether it may have held more than it does.
@@ -193,14 +204,17 @@ pub(super) fn matched(
     sorting: &Sorting,
 ) -> Result<AllMatched, AuditError> {
     let mut fates = sorting.fates.sorter();
-    let mut noted = Noted::default();
     let partners = Partners::of(pairs, siblings);
+    let mut noted = Noted::of(pairs, logs);
+    let mut later = Later { rows: sorting.fates.sorter(), groups: 0 };
     let mut current: Option<Fingerprint> = None;
     let mut held: BTreeMap<u32, Vec<Held>> = BTreeMap::new();
     rows.for_each(&|| false, |together| {
         for row in together.all().iter() {
             if current != Some(row.identity) {
-                settle(&mut held, &partners, logs, &mut fates, &mut noted)?;
+                if settle(&mut held, &partners, logs, &mut fates, &mut noted)? == Settling::Later {
+                    later.put(&held)?;
+                }
                 held.clear();
                 current = Some(row.identity);
             }
@@ -208,7 +222,11 @@ pub(super) fn matched(
         }
         Ok(())
     })?;
-    settle(&mut held, &partners, logs, &mut fates, &mut noted)?;
+    if settle(&mut held, &partners, logs, &mut fates, &mut noted)? == Settling::Later {
+        later.put(&held)?;
+    }
+    noted.close_unread(pairs, logs);
+    later.each(|held| settle(held, &partners, logs, &mut fates, &mut noted).map(|_| ()))?;
 
     let mut told: Vec<Option<Matched>> = pairs
         .iter()
@@ -231,7 +249,7 @@ pub(super) fn matched(
                 let unpaired = |at: &usize| !pairs.iter().any(|pair| pair.a == *at || pair.b == *at);
                 noted.spread.contains(&fate.pair) || siblings.a.iter().chain(&siblings.b).any(unpaired)
             });
-            let excuses = Excuses::of(*pair, siblings, logs, &noted);
+            let excuses = Excuses::of((fate.pair, *pair), siblings, logs, &noted);
             OfPair { number: fate.pair, excuses, order: Order::new(&sorting.keys) }
         });
         if fate.kind == Kind::LastOfEqual {
@@ -259,6 +277,43 @@ pub(super) fn matched(
         matched.name_what_is_too_many();
     }
     Ok(AllMatched { of_pairs: told, unpaired: partners.unpaired, found: noted.unpaired })
+}
+
+/// Equal records that are settled when it is known where bytes cannot be read.
+struct Later {
+    /// Group, log, offset, and the content.
+    rows: Sorter<[i64; 4]>,
+    groups: i64,
+}
+
+impl Later {
+    fn put(&mut self, held: &BTreeMap<u32, Vec<Held>>) -> Result<(), AuditError> {
+        self.groups += 1;
+        for (log, held) in held {
+            for one in held {
+                self.rows.push([self.groups, i64::from(*log), one.offset.0, i64::from(one.content)])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn each(
+        self,
+        mut settle: impl FnMut(&mut BTreeMap<u32, Vec<Held>>) -> Result<(), AuditError>,
+    ) -> Result<(), AuditError> {
+        let mut rows = self.rows.finish()?;
+        let mut held: BTreeMap<u32, Vec<Held>> = BTreeMap::new();
+        let mut current = None;
+        while let Some([group, log, offset, content]) = rows.take_next()? {
+            if current.replace(group).is_some_and(|known| known != group) {
+                settle(&mut held)?;
+                held.clear();
+            }
+            let [log, content] = [log, content].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+            held.entry(log).or_default().push(Held { offset: Offset(offset), content });
+        }
+        settle(&mut held)
+    }
 }
 
 /// What became of the records of all mirrors.

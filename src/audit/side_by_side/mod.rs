@@ -17,6 +17,7 @@ mod order;
 mod pairs;
 mod settle;
 mod tell;
+mod unread;
 
 pub use pairs::{PairNames, TopicPair};
 

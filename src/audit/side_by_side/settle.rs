@@ -5,6 +5,7 @@
 use super::fate::{Fate, Kind, Marks};
 use super::mirror::Logs;
 use super::pairs::{DirPair, MatchedBy, Siblings};
+use super::unread::Unread;
 use crate::error::AuditError;
 use crate::facts::Outcome;
 use crate::spill::Sorter;
@@ -52,7 +53,18 @@ struct Settled {
 
 impl Settled {
     /// Matches the records of the two logs of a pair, each in the order of its offsets.
-    fn of(a: &[Held], b: &[Held], pair: &DirPair, logs: Logs<'_>) -> Self {
+    fn of(a: &[Held], b: &[Held], pair: &DirPair, logs: Logs<'_>, unread: Option<&[Unread; 2]>) -> Self {
+        let left_over = unread.map(|unread| beside_damage(a, b, pair, logs, unread)).unwrap_or_default();
+        if !left_over.iter().all(BTreeSet::is_empty) {
+            let [of_a, of_b] = &left_over;
+            let kept = |held: &[Held], left_over: &BTreeSet<Offset>| -> Vec<Held> {
+                held.iter().copied().filter(|one| !left_over.contains(&one.offset)).collect()
+            };
+            let mut settled = Self::of(&kept(a, of_a), &kept(b, of_b), pair, logs, None);
+            settled.only_a.extend(of_a);
+            settled.only_b.extend(of_b);
+            return settled;
+        }
         let has_lost = has_lost(pair, logs);
         // What waits behind an open transaction need not be copied: an older one may stand there.
         let hidden_alone = |(at, to): (&Held, &Held)| match logs.outcome(pair.b, to.offset) {
@@ -114,6 +126,23 @@ impl Settled {
     }
 }
 
+/// The records of each side that are left over because those of the other side may stand in bytes that cannot be read.
+fn beside_damage(
+    a: &[Held],
+    b: &[Held],
+    pair: &DirPair,
+    logs: Logs<'_>,
+    [unread_a, unread_b]: &[Unread; 2],
+) -> [BTreeSet<Offset>; 2] {
+    let of = |held: &[Held], is_counted: &dyn Fn(Offset) -> bool| -> Vec<Offset> {
+        held.iter().map(|one| one.offset).filter(|&at| is_counted(at)).collect()
+    };
+    let shown_a = of(a, &|at| logs.outcome(pair.a, at).is_none());
+    let must_be_shown = of(a, &|at| !logs.withholds(pair.a, at));
+    let shown_b = of(b, &|at| logs.outcome(pair.b, at).is_none());
+    [unread_b.left_over(&must_be_shown, &shown_b), unread_a.left_over(&shown_b, &shown_a)]
+}
+
 /// What is matched with what.
 pub(super) struct Partners<'a> {
     pub(super) pairs: &'a [DirPair],
@@ -165,6 +194,73 @@ pub(super) struct Noted {
     pub(super) lacking: BTreeSet<usize>,
     /// What was found of partitions without counterpart.
     pub(super) unpaired: BTreeMap<usize, Found>,
+    /// Where bytes cannot be read, of the pairs that have such.
+    pub(super) unread: BTreeMap<u32, [Unread; 2]>,
+    /// Whether it is known between which records these are.
+    is_closed: bool,
+}
+
+impl Noted {
+    pub(super) fn of(pairs: &[DirPair], logs: Logs<'_>) -> Self {
+        let damaged = (0_u32..).zip(pairs).filter(|(_, pair)| {
+            let is_damaged = logs.is_damaged(pair.a) || logs.is_damaged(pair.b);
+            pair.matched_by == MatchedBy::Record && is_damaged
+        });
+        let unread = damaged.map(|(number, pair)| (number, [pair.a, pair.b].map(|at| Unread::of(logs, at))));
+        Self { unread: unread.collect(), ..Self::default() }
+    }
+
+    /// All of which it is certain which stands for which has been noted.
+    pub(super) fn close_unread(&mut self, pairs: &[DirPair], logs: Logs<'_>) {
+        self.is_closed = true;
+        for (number, unread) in &mut self.unread {
+            let Some(pair) = usize::try_from(*number).ok().and_then(|number| pairs.get(number)) else {
+                continue;
+            };
+            let [unread_a, unread_b] = unread;
+            for (unread, own, other) in [(unread_a, pair.a, pair.b), (unread_b, pair.b, pair.a)] {
+                let mut batches = None;
+                unread.close(|bytes| {
+                    let (own, other) =
+                        batches.get_or_insert_with(|| (logs.batches(own), logs.batches(other)));
+                    own.room(bytes, other)
+                });
+            }
+        }
+    }
+
+    /// Notes what of one content is read, and where it is certain what stands for what.
+    fn note_read(
+        &mut self,
+        number: u32,
+        [a, b]: [&[Held]; 2],
+        settled: Option<&Settled>,
+        is_anchor: &dyn Fn(Offset, Offset) -> bool,
+    ) {
+        let Some([unread_a, unread_b]) = self.unread.get_mut(&number).filter(|_| !self.is_closed) else {
+            return;
+        };
+        for (unread, held) in [(&mut *unread_a, a), (&mut *unread_b, b)] {
+            for one in held {
+                unread.note_read(one.offset);
+            }
+        }
+        for (at, to) in settled.into_iter().flat_map(|settled| &settled.matched) {
+            if is_anchor(at.offset, to.offset) {
+                unread_a.note(at.offset, to.offset);
+                unread_b.note(to.offset, at.offset);
+            }
+        }
+    }
+}
+
+/// Whether equal records are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settling {
+    Done,
+    /// One side has more of them, and bytes of the other cannot be read: which are left over is known when all others
+    /// are settled.
+    Later,
 }
 
 /// Records of a partition without counterpart.
@@ -259,7 +355,7 @@ pub(super) fn settle(
     logs: Logs<'_>,
     fates: &mut Sorter<Fate>,
     noted: &mut Noted,
-) -> Result<(), AuditError> {
+) -> Result<Settling, AuditError> {
     // Rows of one key come by their contents.
     for offsets in held.values_mut() {
         offsets.sort_unstable();
@@ -269,8 +365,23 @@ pub(super) fn settle(
     let mut all_settled = Vec::new();
     for ((number, pair), siblings) in (0_u32..).zip(partners.pairs).zip(partners.siblings) {
         if pair.matched_by == MatchedBy::Record && !(of(pair.a).is_empty() && of(pair.b).is_empty()) {
-            all_settled.push((number, pair, siblings, Settled::of(of(pair.a), of(pair.b), pair, logs)));
+            let unread = noted.unread.get(&number).filter(|_| noted.is_closed);
+            let settled = Settled::of(of(pair.a), of(pair.b), pair, logs, unread);
+            all_settled.push((number, pair, siblings, settled));
         }
+    }
+    let mut settling = Settling::Done;
+    for (number, pair, _, settled) in &all_settled {
+        let is_sure = settled.is_sure(pair, logs);
+        if !is_sure && !noted.is_closed && noted.unread.contains_key(number) {
+            settling = Settling::Later;
+        }
+        let is_anchor =
+            |at: Offset, to: Offset| logs.outcome(pair.b, to).is_none() && !logs.withholds(pair.a, at);
+        noted.note_read(*number, [of(pair.a), of(pair.b)], Some(settled).filter(|_| is_sure), &is_anchor);
+    }
+    if settling == Settling::Later {
+        return Ok(settling);
     }
     let moved = Moved::of(&all_settled, partners, &of, logs);
     for (log, found) in &moved.unpaired {
@@ -332,5 +443,5 @@ pub(super) fn settle(
             fates.push(Fate::new(number, kind, at, at, marks))?;
         }
     }
-    Ok(())
+    Ok(Settling::Done)
 }
