@@ -1589,6 +1589,12 @@ fn bytes_that_cannot_be_read_excuse_no_more_records_than_have_room_in_them() {
     // A batch that was begun, and nothing behind it.
     let mirror = as_mirror([&next, torn], 3)["mirror"].take();
     assert_eq!((&mirror["missing"], &mirror["missingUnreadable"]), (&json!(10), &json!(10)));
+    // A last batch whose offsets are beyond all others may have stood anywhere.
+    let mut beyond = next.clone();
+    beyond[begun.len() + 1] ^= 0x40;
+    assert_eq!(as_mirror([&beyond, &next], 3)["mirror"]["surplusUnreadable"], 10);
+    // It is longer than the densest batch, so a second one may begin in it.
+    assert_eq!(as_mirror([&beyond, &whole], 1)["mirror"]["surplusUnreadable"], 20);
     // Between batches that can be read the offsets tell how many there were.
     let mut rotten = whole.clone();
     rotten[begun.len() + 70] ^= 1;

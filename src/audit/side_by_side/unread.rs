@@ -8,6 +8,9 @@ use super::mirror::Logs;
 use crate::units::Offset;
 use std::collections::BTreeSet;
 
+/// Where a place ends of which nothing is known in the last segment.
+const NO_END: Offset = Offset(i64::MAX);
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unread {
     /// In order.
@@ -55,8 +58,11 @@ impl Unread {
         let places = missing.filter_map(|(segment, damage)| {
             let segment = subject.segments.get(*segment)?;
             let from = damage.first_offset.or(damage.last_offset);
-            let end_of_segment =
-                || segment.upper.filter(|_| from.is_none()).map(|upper| Offset(upper.0.saturating_sub(1)));
+            // It may stand anywhere in its segment.
+            let end_of_segment = || {
+                let end = segment.upper.map_or(NO_END, |upper| Offset(upper.0.saturating_sub(1)));
+                from.is_none().then_some(end)
+            };
             let until = damage.last_offset.or_else(end_of_segment);
             Some(Spot::of(from.unwrap_or(segment.base), until, damage.length))
         });
@@ -142,8 +148,9 @@ impl Unread {
         if let Some(behind) = first.read_behind {
             return from_begin(behind);
         }
-        let known = together.iter().filter_map(|place| place.until).max();
-        let open = together.iter().filter(|place| place.until.is_none()).map(|place| place.bytes);
+        let end = |place: &Spot| place.until.filter(|until| *until < NO_END);
+        let known = together.iter().filter_map(end).max();
+        let open = together.iter().filter(|place| end(place).is_none()).map(|place| place.bytes);
         let bytes = open.reduce(u64::saturating_add);
         known.map_or(0, |end| from_begin(end.next())).saturating_add(bytes.map_or(0, of_bytes))
     }
