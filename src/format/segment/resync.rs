@@ -206,6 +206,9 @@ pub(super) fn resume<S: ByteSource>(
             found @ (Resumed::LengthOnly { .. } | Resumed::GaveUp) => return Ok(found),
             Resumed::At { .. } | Resumed::Nowhere => {}
         }
+        if let Some((position, base_offset)) = search.chain_up_to(end)? {
+            return Ok(Resumed::At { position, next: Next::Batch { base_offset } });
+        }
         // A batch can end in zeros, so that a short length leads to what looks like a zero tail.
         let file_end = search.source.len();
         if next == Next::Nothing
@@ -314,6 +317,44 @@ impl<S: ByteSource> Search<'_, S> {
             return self.length_only(end);
         }
         Ok(if self.effort.is_spent() { Resumed::GaveUp } else { Resumed::Nowhere })
+    }
+
+    /// The first of batches in line that prove themselves and end where the declared length leads to: a wrong length can
+    /// lead across them.
+    ///
+    /// A batch within a record ends in front of that place: the number of headers comes behind a value. Where a format
+    /// puts nothing there, its own checksum has to be unknown.
+    fn chain_up_to(&mut self, end: u64) -> io::Result<Option<(u64, Option<Offset>)>> {
+        if self.closing.as_ref().is_some_and(|closing| closing.magic < 2) {
+            return Ok(None);
+        }
+        let mut at = self.wreck.start.saturating_add(1);
+        while at < end && !self.effort.is_spent() {
+            let Some(hop) = self.next_possible(at, end)? else {
+                let passed = to_u64(WINDOW.saturating_sub(super::candidate::PREFIX));
+                at = at.saturating_add(passed);
+                continue;
+            };
+            at = at.saturating_add(hop);
+            let (mut behind, mut first) = (at, None);
+            while behind < end
+                && self.can_prove(behind)?
+                && let Some((size, header)) = self.proves(behind)?
+            {
+                first = first.or(Some(base_offset(&header)));
+                behind = behind.saturating_add(size);
+                if self.effort.spend(size).is_none() {
+                    return Ok(None);
+                }
+            }
+            match first {
+                Some(base) if behind == end => return Ok(Some((at, base))),
+                // What begins within these ends where they do.
+                Some(_) => at = behind,
+                None => at = at.saturating_add(1),
+            }
+        }
+        Ok(None)
     }
 
     /// Whether a batch of this segment could stand at `at`.

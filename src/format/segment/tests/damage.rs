@@ -308,6 +308,23 @@ fn a_wrong_length_is_mended_where_the_next_start_is_hit_too() {
     }
 }
 
+#[test]
+fn a_batch_behind_two_others_with_damage_is_read() {
+    for segment in [mixed(), uniform(), compacted(), legacy()] {
+        let mut bytes = segment.clone().bytes();
+        bytes[0] ^= 1;
+        bytes[454..460].iter_mut().for_each(|byte| *byte ^= 146);
+        let seen = scan(&bytes);
+        for place in segment.places() {
+            let end = place.position + place.length;
+            let is_hit = place.position == 0 || (place.position < 460 && end > 454);
+            let at = (place.position as u64, place.length as u64);
+            let is_read = seen.iter().any(|item| !matches!(item, Seen::Damage(_)) && item.span() == at);
+            assert!(is_hit || is_read, "{place:?}: {seen:#?} {:#?}", segment.places());
+        }
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn two_damages_lose_no_batch_that_neither_touches(
