@@ -27,14 +27,15 @@ fn what_no_broker_would_serve_is_set_aside_and_listed_only_on_request() {
         [
             ("a", 0, State::Stray),
             ("orders", 0, State::Live),
-            ("orders", 0, State::Deleted),
-            ("orders", 1, State::Future)
+            ("orders", 1, State::Future),
+            // Another topic of that name, by its id.
+            ("orders", 0, State::Deleted)
         ]
     );
     assert!(all.replica_groups.iter().all(|group| group.members.len() == 1));
     // Checkpoints go by name and speak of the live replica, or of the copy that is being built.
     let marks: Vec<_> = all.partitions.iter().map(|p| p.high_watermark.map(|offset| offset.0)).collect();
-    assert_eq!(marks, [None, Some(14), None, Some(15)]);
+    assert_eq!(marks, [None, Some(14), Some(15), None]);
     // Who names it wants it, whatever else is named.
     assert_eq!(tree.discover(&[&deleted]).partitions[0].state, State::Deleted);
     for paths in [[deleted.as_str(), "data"], ["data", &deleted]] {
