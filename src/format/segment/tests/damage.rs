@@ -313,7 +313,7 @@ fn a_batch_behind_two_others_with_damage_is_read() {
     for segment in [mixed(), uniform(), compacted(), legacy()] {
         let mut bytes = segment.clone().bytes();
         bytes[0] ^= 1;
-        bytes[454..460].iter_mut().for_each(|byte| *byte ^= 146);
+        bytes[454..460].iter_mut().for_each(|byte| *byte ^= 0x92);
         let seen = scan(&bytes);
         for place in segment.places() {
             let end = place.position + place.length;
