@@ -367,19 +367,22 @@ pub(super) mod tests {
         assert_eq!(told(&["X 7/4 0..0; +M 7/4"], &[state(COMMIT, 4, [0, 30], &[0])]).2, None);
     }
 
+    /// How the open transaction of a partition was ended, by what the coordinator said.
+    fn open_one_ended(script: &str, states: &[TransactionMetadata]) -> Option<Outcome> {
+        let all = fold_partitions(&[script]);
+        let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
+        let mut decisions = Decisions::asked(&partitions);
+        for state in states {
+            decisions.hear(ClusterNumber::default(), state);
+        }
+        let open = partitions[0].1.transactions.iter().find(|span| span.is_without_end()).unwrap();
+        decisions.ended(partitions[0], open).map(|(outcome, _)| outcome)
+    }
+
     #[test]
     fn the_decision_of_the_marker_in_front_ends_nothing_behind_it() {
-        let second = ["wait 10s; X 7/4 0..0; -M 7/4; X 7/4 1..1"];
-        let ended = |states: &[TransactionMetadata]| {
-            let all = fold_partitions(&second);
-            let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
-            let mut decisions = Decisions::asked(&partitions);
-            for state in states {
-                decisions.hear(ClusterNumber::default(), state);
-            }
-            let open = partitions[0].1.transactions.iter().find(|span| span.is_without_end()).unwrap();
-            decisions.ended(partitions[0], open).map(|(outcome, _)| outcome)
-        };
+        let second = "wait 10s; X 7/4 0..0; -M 7/4; X 7/4 1..1";
+        let ended = |states: &[TransactionMetadata]| open_one_ended(second, states);
         let first = state(ABORT, 4, [9, 10], &[0]);
         assert_eq!(ended(std::slice::from_ref(&first)), None);
         assert_eq!(ended(&[first.clone(), state(COMMIT, 4, [11, 15], &[0])]), Some(Outcome::Committed));
@@ -398,16 +401,7 @@ pub(super) mod tests {
             state.last_update = Some(Timestamp(START + decided));
             state
         };
-        let ended = |states: &[TransactionMetadata]| {
-            let all = fold_partitions(&[quick]);
-            let partitions: Vec<_> = all.iter().map(|(context, facts)| (context, facts)).collect();
-            let mut decisions = Decisions::asked(&partitions);
-            for state in states {
-                decisions.hear(ClusterNumber::default(), state);
-            }
-            let open = partitions[0].1.transactions.iter().find(|span| span.is_without_end()).unwrap();
-            decisions.ended(partitions[0], open).map(|(outcome, _)| outcome)
-        };
+        let ended = |states: &[TransactionMetadata]| open_one_ended(quick, states);
         let first = at(COMMIT, 1, 9);
         assert_eq!(ended(&[first.clone(), at(COMMIT, 102, 111)]), Some(Outcome::Committed));
         assert_eq!(ended(&[first.clone(), at(ABORT, 102, 111)]), Some(Outcome::Aborted));

@@ -414,28 +414,20 @@ fn of_log(context: &PartitionContext, facts: &PartitionFacts, each: &mut Each<'_
         tell(EventKind::SequenceGap, time(offset), at(offset), &|| {
             let epoch = gap.producer_epoch.map(|epoch| format!(" epoch {epoch}")).unwrap_or_default();
             let (producer, found, expected) = (gap.producer_id, gap.found, gap.expected);
+            let (some, were) = match gap.missing {
+                1 => ("the one".to_owned(), "was"),
+                more => (format!("any of the {more}"), "were"),
+            };
             match gap.reason {
                 // Nothing says that the sequences before it were meant for this log.
                 GapReason::FirstAppend => format!(
-                    "producer {producer}{epoch}: its first batch here begins at sequence {found}; whether {} before it {} sent \
-                     here cannot be told ({})",
-                    if gap.missing == 1 {
-                        "the one".to_owned()
-                    } else {
-                        format!("any of the {}", gap.missing)
-                    },
-                    if gap.missing == 1 { "was" } else { "were" },
+                    "producer {producer}{epoch}: its first batch here begins at sequence {found}; whether {some} before it {were} \
+                     sent here cannot be told ({})",
                     gap.reason
                 ),
                 GapReason::ExpiredProducerState | GapReason::LostProducerState => format!(
-                    "producer {producer}{epoch}: sequence {found} instead of {expected}; whether {} between {} sent cannot be \
-                     told ({})",
-                    if gap.missing == 1 {
-                        "the one".to_owned()
-                    } else {
-                        format!("any of the {}", gap.missing)
-                    },
-                    if gap.missing == 1 { "was" } else { "were" },
+                    "producer {producer}{epoch}: sequence {found} instead of {expected}; whether {some} between {were} sent \
+                     cannot be told ({})",
                     gap.reason
                 ),
                 _ => format!(
